@@ -28,7 +28,6 @@ type Server struct {
 	Port   int
 	Dir    string // the data directory
 	bin    string
-	conf   []string
 	attr   *syscall.Credential
 	proc   *os.Process
 	exited chan error
@@ -45,7 +44,7 @@ var (
 // Start returns the server that all tests of a package share.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	sharedOnce.Do(func() { shared, sharedErr = launch(nil) })
+	sharedOnce.Do(func() { shared, sharedErr = Launch("", "fsync = off") })
 	if sharedErr != nil {
 		t.Fatalf("start postgres: %v", sharedErr)
 	}
@@ -55,7 +54,7 @@ func Start(t testing.TB) *Server {
 // StartNew returns a server of the test's own, with extra lines for postgresql.conf; it is stopped when the test ends.
 func StartNew(t testing.TB, conf ...string) *Server {
 	t.Helper()
-	s, err := launch(conf)
+	s, err := Launch("", append([]string{"fsync = off"}, conf...)...)
 	if err != nil {
 		t.Fatalf("start postgres: %v", err)
 	}
@@ -179,48 +178,62 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
+// PID is the process ID of the server.
+func (s *Server) PID() int { return s.proc.Pid }
+
 // Bin finds a program of the server's version, for example pgbench.
 func (s *Server) Bin(name string) string { return filepath.Join(s.bin, name) }
 
-func launch(conf []string) (*Server, error) {
+// Launch starts a server outside a test: in dir, where it goes on with the data it finds there, or in a fresh directory
+// when dir is empty. conf are extra lines for postgresql.conf. The server ends with the process, or by Stop.
+func Launch(dir string, conf ...string) (*Server, error) {
 	bin, err := binDir()
 	if err != nil {
 		return nil, err
 	}
 	removeStale()
-	top, err := os.MkdirTemp("", fmt.Sprintf("syncsql-pg-%d-", os.Getpid()))
-	if err != nil {
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", fmt.Sprintf("syncsql-pg-%d-", os.Getpid())); err != nil {
+			return nil, err
+		}
+	} else if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	s := &Server{Dir: filepath.Join(top, "data"), bin: bin, conf: conf, attr: unprivileged()}
+	s := &Server{Dir: filepath.Join(dir, "data"), bin: bin, attr: unprivileged()}
 	if s.Port, err = freePort(); err != nil {
 		return nil, err
 	}
 	if s.attr != nil {
-		if err := os.Chown(top, int(s.attr.Uid), int(s.attr.Gid)); err != nil {
+		if err := os.Chown(dir, int(s.attr.Uid), int(s.attr.Gid)); err != nil {
 			return nil, err
 		}
 	}
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", s.Dir, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
-	initdb.Dir = top
-	initdb.SysProcAttr = &syscall.SysProcAttr{Credential: s.attr}
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	if _, err := os.Stat(filepath.Join(s.Dir, "PG_VERSION")); err != nil {
+		if err := s.initdb(conf); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.run()
+}
+
+func (s *Server) initdb(conf []string) error {
+	cmd := exec.Command(s.Bin("initdb"), "-D", s.Dir, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	cmd.Dir = filepath.Dir(s.Dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.attr}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	lines := append([]string{
-		"listen_addresses = '127.0.0.1'", "unix_socket_directories = ''", "wal_level = logical", "fsync = off",
+		"listen_addresses = '127.0.0.1'", "unix_socket_directories = ''", "wal_level = logical",
 		"max_connections = 200", "max_replication_slots = 100", "max_wal_senders = 100", "shared_buffers = 64MB",
 		"max_prepared_transactions = 10", "logging_collector = off", "log_min_messages = fatal",
 	}, conf...)
 	f, err := os.OpenFile(filepath.Join(s.Dir, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	fmt.Fprintln(f, strings.Join(lines, "\n"))
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	return s, s.run()
+	return f.Close()
 }
 
 // run starts the server process and waits until it answers. The goroutine keeps its thread for as long as the process
@@ -230,7 +243,7 @@ func (s *Server) run() error {
 	s.exited = make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		cmd := exec.Command(filepath.Join(s.bin, "postgres"), "-D", s.Dir, "-p", strconv.Itoa(s.Port))
+		cmd := exec.Command(s.Bin("postgres"), "-D", s.Dir, "-p", strconv.Itoa(s.Port))
 		cmd.Dir = s.Dir
 		log, err := os.OpenFile(filepath.Join(filepath.Dir(s.Dir), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
