@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/option"
@@ -171,6 +172,16 @@ type Read struct {
 	Limits Limits
 	// Reject is called for a value that cannot be mapped. Nil error: go on without the row. Safe for concurrent use.
 	Reject RejectFunc
+	// Allocator makes the batches; nil means memory.DefaultAllocator. Mem reads it.
+	Allocator memory.Allocator
+}
+
+// Mem is the allocator for batches.
+func (r *Read) Mem() memory.Allocator {
+	if r.Allocator == nil {
+		return memory.DefaultAllocator
+	}
+	return r.Allocator
 }
 
 // TableRead is one table of a Read. Table.Columns holds only the columns that the pipeline uses, in order; a batch of this
@@ -270,6 +281,10 @@ type Sink interface {
 	// Write takes the rows of a batch; it borrows the batch and must not keep it. It may return before the rows are
 	// written, with a bounded number of requests under way, and blocks when the bound is reached. An error may belong to
 	// an earlier batch.
+	//
+	// A transactional sink makes a batch durable in one step with the batch's Position, or, when that is nil, with the
+	// position of its last row. A batch with neither becomes durable together with the next one that has a Position. A
+	// batch without rows (Record nil) tells a sink that took rows of a stretch where the stretch ended.
 	Write(ctx context.Context, b change.Batch) error
 	// Flush returns when all rows taken so far are durable. The token names what is not visible yet, for Committer; nil
 	// when everything is visible.

@@ -81,4 +81,5 @@ type Settings struct {
 	RestartAttempts     int // consecutive failures before giving up; 0: no limit
 	RestartInitialDelay time.Duration
 	RestartMaxDelay     time.Duration
+	Zone                string // 'table.local-time-zone'; "": UTC
 }

@@ -1,0 +1,262 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/syncsql/syncsql/change"
+	"github.com/syncsql/syncsql/checkpoint"
+	"github.com/syncsql/syncsql/connectors"
+)
+
+// copyTables takes the first copy of the tables, unless it is taken. Start and partitions are saved before a row is read;
+// each partition is a unit of its own, read from its beginning until it is Done; then the stream has its position.
+func (r *runner) copyTables(ctx, work context.Context, read connectors.Read) (err error) {
+	u := &r.parent
+	open := r.plan.Source.Connector.OpenSnapshot
+	if u.saved.Streaming || open == nil || !slices.ContainsFunc(r.plan.Source.Modes, snapshots) {
+		return nil
+	}
+	read.From = u.saved.Start
+	var snapshot connectors.Snapshot
+	err = r.around(u.name, OpenSource, u.saved.ID+1, func() (err error) {
+		snapshot, err = open(ctx, read, savedPartitions(&u.saved))
+		return
+	})
+	if err != nil {
+		return fmt.Errorf("open snapshot: %w", err)
+	}
+	if snapshot == nil {
+		return nil
+	}
+	defer func() {
+		if r.died.Load() {
+			return
+		}
+		if closing := snapshot.Close(); closing != nil && err == nil {
+			err = fmt.Errorf("close snapshot: %w", closing)
+		}
+	}()
+	if err := r.prepare(ctx, snapshot); err != nil {
+		return err
+	}
+	if err := r.copyPartitions(ctx, work, snapshot); err != nil {
+		return err
+	}
+	next := u.saved
+	next.Streaming = true
+	next.Position = next.Start
+	next.Status.Phase = "stream"
+	return u.save(work, HandOver, next)
+}
+
+func snapshots(m connectors.ReadMode) bool { return m.Snapshot }
+
+func savedPartitions(c *checkpoint.Checkpoint) []connectors.Partition {
+	var saved []connectors.Partition
+	for _, p := range c.Partitions {
+		saved = append(saved, connectors.Partition{ID: p.ID, Table: p.Table, Range: p.Range, Rows: p.Rows})
+	}
+	return saved
+}
+
+// prepare saves where the stream will begin and what has to be copied. A snapshot that is taken up again must have the
+// partitions that were saved: the finished ones are not read again, so others would leave a gap.
+func (r *runner) prepare(ctx context.Context, snapshot connectors.Snapshot) error {
+	u := &r.parent
+	parts := snapshot.Partitions()
+	if u.saved.Start != nil {
+		same := slices.EqualFunc(parts, u.saved.Partitions, func(a connectors.Partition, b checkpoint.Partition) bool {
+			return a.ID == b.ID && a.Table == b.Table
+		})
+		if !same {
+			return connectors.Permanent(errors.New("the source cuts its snapshot otherwise than before"),
+				fmt.Sprintf("run `syncsql reset %s` and copy again", u.name))
+		}
+		return nil
+	}
+	next := u.saved
+	// Never nil: a nil Start would read as "not prepared".
+	next.Start = append(change.Position{}, snapshot.Start()...)
+	next.Partitions = make([]checkpoint.Partition, len(parts))
+	for i, p := range parts {
+		next.Partitions[i] = checkpoint.Partition{ID: p.ID, Table: p.Table, Range: p.Range, Rows: p.Rows}
+	}
+	next.Status.Phase = "snapshot"
+	return u.save(ctx, Prepare, next)
+}
+
+// copied is the outcome of one partition.
+type copied struct {
+	index    int
+	handover change.Position
+	err      error
+}
+
+// copyPartitions runs the unfinished partitions, a few at a time, and keeps the pipeline's checkpoint: it alone writes
+// it. The first error ends the others.
+func (r *runner) copyPartitions(ctx, work context.Context, snapshot connectors.Snapshot) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var todo []int
+	for i, p := range r.parent.saved.Partitions {
+		if !p.Done {
+			todo = append(todo, i)
+		}
+	}
+	r.Observer.Note(Event{What: SnapshotStarted, Unit: r.plan.Name, Parts: len(r.parent.saved.Partitions), Done: len(r.parent.saved.Partitions) - len(todo)})
+	parallel := r.plan.SnapshotParallelism
+	if parallel <= 0 {
+		parallel = 2
+	}
+	results := make(chan copied)
+	running := 0
+	var failed error
+	for running > 0 || len(todo) > 0 && failed == nil {
+		for failed == nil && running < parallel && len(todo) > 0 {
+			index, part := todo[0], savedPartitions(&r.parent.saved)[todo[0]]
+			todo = todo[1:]
+			running++
+			go func() {
+				handover, err := r.copyPartition(ctx, work, snapshot, part)
+				results <- copied{index, handover, err}
+			}()
+		}
+		done := <-results
+		running--
+		if failed == nil {
+			if failed = done.err; failed == nil {
+				failed = r.noteCopied(work, done)
+			}
+			if failed != nil {
+				cancel()
+			}
+		}
+	}
+	return failed
+}
+
+// noteCopied marks a partition in the pipeline's checkpoint, and saves it when a table is complete.
+func (r *runner) noteCopied(ctx context.Context, done copied) error {
+	u := &r.parent
+	next := u.saved
+	next.Partitions = slices.Clone(next.Partitions)
+	next.Partitions[done.index].Done = true
+	table := next.Partitions[done.index].Table
+	next.Handovers = maps.Clone(next.Handovers)
+	if next.Handovers == nil {
+		next.Handovers = map[int]change.Position{}
+	}
+	if done.handover.Compare(next.Handovers[table]) > 0 {
+		next.Handovers[table] = done.handover
+	}
+	for _, p := range next.Partitions {
+		if p.Table == table && !p.Done {
+			u.saved.Partitions, u.saved.Handovers = next.Partitions, next.Handovers // saved when the table is complete
+			return nil
+		}
+	}
+	return u.save(ctx, HandOver, next)
+}
+
+// copyPartition is a unit that is read from its beginning to its end and saved once, at the end.
+func (r *runner) copyPartition(ctx, work context.Context, snapshot connectors.Snapshot, part connectors.Partition) (handover change.Position, err error) {
+	u := &unit{runner: r, name: r.plan.Name + "/" + part.ID}
+	// A copy is nothing before it is whole, so nothing of it is saved before its end.
+	u.wholeOnly = true
+	table := r.plan.Source.Read.Tables[part.Table]
+	err = u.around(u.name, Load, 0, func() (err error) { u.saved, err = u.Store.Load(ctx, u.name); return })
+	if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
+		return nil, fmt.Errorf("load partition %s: %w", part.ID, err)
+	}
+	defer u.close(&err)
+	if u.saved.Done && len(u.saved.Tokens) == 0 {
+		return u.saved.Position, nil
+	}
+	if err := u.openSinks(ctx, part.Table); err != nil {
+		return nil, err
+	}
+	if u.saved.Done {
+		return u.saved.Position, nil // its tokens are committed now
+	}
+	if table.ExactHandover {
+		held, err := u.heldCopy(table.Name)
+		if err != nil {
+			return nil, err
+		}
+		if held != nil {
+			return held, u.noteHeld(work, held)
+		}
+	}
+	r.Observer.Note(Event{What: PartitionStarted, Unit: u.name, Table: table.Name, Rows: part.Rows})
+	err = u.around(u.name, OpenSource, u.saved.ID+1, func() (err error) { u.source, err = snapshot.Open(ctx, part); return })
+	if err != nil {
+		return nil, fmt.Errorf("open partition %s: %w", part.ID, err)
+	}
+	if err := u.loop(ctx, ctx); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("copy table %q: %w", table.Name, err)
+	}
+	r.Observer.Note(Event{What: PartitionDone, Unit: u.name, Table: table.Name, Rows: u.rows})
+	return slices.Clone(u.position), u.finishPartition(work)
+}
+
+// heldCopy is the position of the finished copy when the sinks hold one: the process died between the commit of the
+// target and the save of ours.
+func (u *unit) heldCopy(table string) (change.Position, error) {
+	var held change.Position
+	for i, s := range u.sinks {
+		p := s.Position()
+		if i > 0 && p.Compare(held) != 0 {
+			return nil, connectors.Permanent(
+				fmt.Errorf("table %q: one sink holds the finished copy and another does not", table),
+				fmt.Sprintf("empty the sink tables and run `syncsql reset %s`; two sinks that absorb no repeats cannot share one copy", u.plan.Name))
+		}
+		held = p
+	}
+	return slices.Clone(held), nil
+}
+
+// finishPartition saves that the partition is done. An earlier run that was still busy may have done so first; then its
+// copy stands, which only a load can tell.
+func (u *unit) finishPartition(ctx context.Context) error {
+	return u.unlessFenced(u.checkpoint(ctx, u.finished()))
+}
+
+// noteHeld saves that the partition is done, without a word to the sinks: an empty flush could pass for an empty copy.
+func (u *unit) noteHeld(ctx context.Context, held change.Position) error {
+	next := u.finished()
+	next.Position = held
+	return u.unlessFenced(u.save(ctx, Save, next))
+}
+
+func (u *unit) finished() checkpoint.Checkpoint {
+	next := u.saved
+	next.Done = true
+	next.Epoch = u.epoch
+	next.Fingerprint = u.plan.Fingerprint
+	next.Status.State = "finished"
+	next.Status.Phase = "snapshot"
+	return next
+}
+
+func (u *unit) unlessFenced(err error) error {
+	if errors.Is(err, checkpoint.ErrFenced) {
+		return fmt.Errorf("partition %s was finished by an earlier run", u.name)
+	}
+	return err
+}
+
+// handedOver fills in where the stream takes over from the finished copies.
+func (r *runner) handedOver(read connectors.Read) connectors.Read {
+	read.Tables = slices.Clone(read.Tables)
+	for table, p := range r.parent.saved.Handovers {
+		if table < len(read.Tables) && read.Tables[table].ExactHandover {
+			read.Tables[table].Handover = p
+		}
+	}
+	return read
+}
