@@ -10,14 +10,14 @@ const Mask = "****"
 
 var (
 	secretWord = regexp.MustCompile(`(?i)passw|passphrase|\bpwd\b|secret|token|credential|private.?key|api.?key|access.?key|account.?key|sasl\.jaas`)
-	reference  = regexp.MustCompile(`^\s*\$\{[^}]*\}\s*$`)
-	// userinfo is the password of scheme://user:password@host. The last @ before a slash ends it, so that a password with
+	secretRef  = regexp.MustCompile(`^\s*\$\{[^}]*\}\s*$`)
+	// urlPassword is the password of scheme://user:password@host. The last @ before a slash ends it, so that a password with
 	// an @ is hidden whole.
-	userinfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^/\s'":@]*:)([^/\s']+)(@)`)
-	// pair is key=value in a query string or a DSN, and "key": "value" in JSON.
-	pair = regexp.MustCompile(`(?i)([A-Za-z0-9_.-]*(?:passw|passphrase|pwd|secret|token|credential|private.?key|api.?key|access.?key|account.?key)[A-Za-z0-9_.-]*"?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^&;\s,}'"]+)`)
-	// quoted is one 'key' = 'value' in a line of a script; the value may be cut by the end of the line.
-	quoted = regexp.MustCompile(`'((?:[^']|'')*)'(\s*=\s*')((?:[^']|'')*)`)
+	urlPassword = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^/\s'":@]*:)([^/\s']+)(@)`)
+	// secretPair is key=value in a query string or a DSN, and "key": "value" in JSON.
+	secretPair = regexp.MustCompile(`(?i)([A-Za-z0-9_.-]*(?:passw|passphrase|pwd|secret|token|credential|private.?key|api.?key|access.?key|account.?key)[A-Za-z0-9_.-]*"?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^&;\s,}'"]+)`)
+	// quotedOption is one 'key' = 'value' in a line of a script; the value may be cut by the end of the line.
+	quotedOption = regexp.MustCompile(`'((?:[^']|'')*)'(\s*=\s*')((?:[^']|'')*)`)
 )
 
 // IsSecretKey reports whether the name of a key says that its value is a secret.
@@ -27,40 +27,40 @@ func IsSecretKey(key string) bool { return secretWord.MatchString(key) }
 // '${env:NAME}' and '${file:path}' are no secrets and stay.
 func RedactValue(value string, secret bool) string {
 	if secret {
-		if value == "" || reference.MatchString(value) {
+		if value == "" || secretRef.MatchString(value) {
 			return value
 		}
 		return Mask
 	}
-	value = userinfo.ReplaceAllStringFunc(value, func(m string) string {
-		p := userinfo.FindStringSubmatch(m)
+	value = urlPassword.ReplaceAllStringFunc(value, func(m string) string {
+		p := urlPassword.FindStringSubmatch(m)
 		return p[1] + RedactValue(p[2], true) + p[3]
 	})
-	return pair.ReplaceAllStringFunc(value, func(m string) string {
-		p := pair.FindStringSubmatch(m)
+	return secretPair.ReplaceAllStringFunc(value, func(m string) string {
+		p := secretPair.FindStringSubmatch(m)
 		return p[1] + RedactValue(p[2], true)
 	})
 }
 
 // redactLine hides the secrets of a line of a script without moving a column: every hidden rune becomes a *.
 func redactLine(line string) string {
-	line = quoted.ReplaceAllStringFunc(line, func(m string) string {
-		p := quoted.FindStringSubmatch(m)
-		if !IsSecretKey(p[1]) || reference.MatchString(p[3]) {
+	line = quotedOption.ReplaceAllStringFunc(line, func(m string) string {
+		p := quotedOption.FindStringSubmatch(m)
+		if !IsSecretKey(p[1]) || secretRef.MatchString(p[3]) {
 			return m
 		}
 		return "'" + p[1] + "'" + p[2] + stars(p[3])
 	})
-	line = userinfo.ReplaceAllStringFunc(line, func(m string) string {
-		p := userinfo.FindStringSubmatch(m)
-		if reference.MatchString(p[2]) {
+	line = urlPassword.ReplaceAllStringFunc(line, func(m string) string {
+		p := urlPassword.FindStringSubmatch(m)
+		if secretRef.MatchString(p[2]) {
 			return m
 		}
 		return p[1] + stars(p[2]) + p[3]
 	})
-	return pair.ReplaceAllStringFunc(line, func(m string) string {
-		p := pair.FindStringSubmatch(m)
-		if reference.MatchString(p[2]) || strings.HasPrefix(p[2], "${") {
+	return secretPair.ReplaceAllStringFunc(line, func(m string) string {
+		p := secretPair.FindStringSubmatch(m)
+		if secretRef.MatchString(p[2]) || strings.HasPrefix(p[2], "${") {
 			return m
 		}
 		return p[1] + stars(p[2])
