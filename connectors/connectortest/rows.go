@@ -138,12 +138,12 @@ func difference(got, want []Row) string {
 	var missing, extra []string
 	for text, n := range b {
 		if a[text] < n {
-			missing = append(missing, fmt.Sprintf("- %s (%d of %d)", text, a[text], n))
+			missing = append(missing, fmt.Sprintf("- %.500s (%d of %d)", text, a[text], n))
 		}
 	}
 	for text, n := range a {
 		if b[text] < n {
-			extra = append(extra, fmt.Sprintf("+ %s (%d, want %d)", text, n, b[text]))
+			extra = append(extra, fmt.Sprintf("+ %.500s (%d, want %d)", text, n, b[text]))
 		}
 	}
 	if missing == nil && extra == nil {
