@@ -17,7 +17,7 @@ type DB struct {
 	log     []entry
 	changed chan struct{} // closed and made again when the log grows
 	tables  map[string]*table
-	marks   map[string]mark             // by writer: pipeline and sink
+	marks   map[string]mark             // by writer: table, pipeline and sink
 	staged  map[string]map[string]batch // by writer, then token
 	done    map[string]bool             // tokens that were committed
 	acked   map[string]change.Position  // by pipeline

@@ -30,7 +30,8 @@ type sink struct {
 }
 
 func openSink(_ context.Context, db *DB, w connectors.Write) (connectors.Sink, error) {
-	s := &sink{db: db, write: w, table: name(w.Table), writer: w.Pipeline + "\x00" + w.Sink, refuse: refuse.Get(w.Table.Options)}
+	s := &sink{db: db, write: w, table: name(w.Table), refuse: refuse.Get(w.Table.Options)}
+	s.writer = s.table + "\x00" + w.Pipeline + "\x00" + w.Sink
 	for _, c := range w.Table.Columns {
 		s.columns = append(s.columns, c.Name)
 	}

@@ -183,7 +183,7 @@ func build(ctx context.Context, r *connectors.Read, run []reading, at func(readi
 	builder := array.NewRecordBuilder(r.Mem(), arrow.NewSchema(fields, nil))
 	defer builder.Release()
 	trial := array.NewRecordBuilder(spareAllocator, builder.Schema())
-	defer trial.Release()
+	defer func() { trial.Release() }()
 	parsers, tries := parsersOf(builder), parsersOf(trial)
 	for _, e := range run {
 		if table.Mode == "append" && e.kind != change.Insert {
@@ -196,6 +196,9 @@ func build(ctx context.Context, r *connectors.Read, run []reading, at func(readi
 			if err := r.Reject(ctx, rejected); err != nil {
 				return b, err
 			}
+			trial.Release()
+			trial = array.NewRecordBuilder(spareAllocator, builder.Schema())
+			tries = parsersOf(trial)
 			continue
 		}
 		for i, v := range values {
@@ -228,9 +231,7 @@ func build(ctx context.Context, r *connectors.Read, run []reading, at func(readi
 func parsersOf(b *array.RecordBuilder) []connectors.Parse {
 	parsers := make([]connectors.Parse, len(b.Fields()))
 	for i, f := range b.Fields() {
-		if parsers[i] = connectors.Parser(f); parsers[i] == nil {
-			parsers[i] = f.AppendValueFromString
-		}
+		parsers[i] = parserOf(f)
 	}
 	return parsers
 }
