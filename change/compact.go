@@ -104,7 +104,7 @@ func (c *Compactor) reset(rows int, partial bool) {
 func (c *Compactor) assign(b *Batch, key []int) {
 	columns := b.Record.Columns()
 	if len(key) == 1 {
-		if number := numbers(columns[key[0]]); number != nil {
+		if number := numbers(columns[key[0]]); number != nil && columns[key[0]].NullN() == 0 {
 			c.assignNumbers(b, number)
 			return
 		}
@@ -158,28 +158,6 @@ func (c *Compactor) slot() int32 {
 	return int32(len(c.last) - 1)
 }
 
-// numbers reads a column of whole numbers without NULL; nil for any other.
-func numbers(a arrow.Array) func(int) int64 {
-	if a.NullN() > 0 {
-		return nil
-	}
-	switch a := a.(type) {
-	case *array.Int64:
-		return a.Value
-	case *array.Int32:
-		return func(i int) int64 { return int64(a.Value(i)) }
-	case *array.Int16:
-		return func(i int) int64 { return int64(a.Value(i)) }
-	case *array.Int8:
-		return func(i int) int64 { return int64(a.Value(i)) }
-	case *array.Date32:
-		return func(i int) int64 { return int64(a.Value(i)) }
-	case *array.Timestamp:
-		return func(i int) int64 { return int64(a.Value(i)) }
-	}
-	return nil
-}
-
 // keyBytes adds a value to a key, so that equal keys have equal bytes and no two keys run into each other.
 func keyBytes(a arrow.Array) func(dst []byte, i int) []byte {
 	value := valueBytes(a)
@@ -195,7 +173,7 @@ func keyBytes(a arrow.Array) func(dst []byte, i int) []byte {
 }
 
 func valueBytes(a arrow.Array) func(dst []byte, i int) []byte {
-	if number := plainNumbers(a); number != nil {
+	if number := numbers(a); number != nil {
 		return func(dst []byte, i int) []byte { return binary.LittleEndian.AppendUint64(dst, uint64(number(i))) }
 	}
 	switch a := a.(type) {
@@ -212,8 +190,8 @@ func valueBytes(a arrow.Array) func(dst []byte, i int) []byte {
 	return func(dst []byte, i int) []byte { return appendSized(dst, a.ValueStr(i)) }
 }
 
-// plainNumbers reads a column of fixed width as whole numbers.
-func plainNumbers(a arrow.Array) func(int) int64 {
+// numbers reads a column of fixed width as whole numbers; nil for any other.
+func numbers(a arrow.Array) func(int) int64 {
 	switch a := a.(type) {
 	case *array.Int64:
 		return a.Value
