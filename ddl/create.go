@@ -30,7 +30,7 @@ func (p *parser) create(start Span) Statement {
 	}
 	e := p.expected("TABLE, VIEW or FUNCTION")
 	if t.kind == wordToken {
-		if near := nearest(strings.ToUpper(t.text), []string{"TABLE", "VIEW", "FUNCTION", "CATALOG", "DATABASE", "TEMPORARY"}); near != "" {
+		if near := Nearest(strings.ToUpper(t.text), []string{"TABLE", "VIEW", "FUNCTION", "CATALOG", "DATABASE", "TEMPORARY"}); near != "" {
 			e.WithHelp("did you mean CREATE %s?", near)
 		}
 	}

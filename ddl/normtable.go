@@ -1,24 +1,33 @@
 package ddl
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // tables reads what stands behind FROM.
 func (n *norm) tables() {
 	n.joins()
 	for n.err == nil && n.accept(",") {
 		n.emit("CROSS JOIN")
-		n.joins()
+		from, joined := len(n.out), n.joins()
+		if joined {
+			// A comma binds looser than JOIN.
+			n.out = slices.Insert(n.out, from, []byte(" (")...)
+			n.emit(")")
+		}
 	}
 }
 
-// joins reads a table and the joins that follow it.
-func (n *norm) joins() {
+// joins reads a table and the joins that follow it; it tells whether there was one.
+func (n *norm) joins() bool {
 	if !n.enter() {
-		return
+		return false
 	}
 	defer n.leave()
 	n.table()
-	for n.err == nil && n.term() {
+	joined := false
+	for ; n.err == nil && n.term(); joined = true {
 		start := n.pos
 		natural := n.accept("NATURAL")
 		kind := "JOIN"
@@ -33,11 +42,8 @@ func (n *norm) joins() {
 		case t.is("INNER"):
 			n.next()
 		}
-		if n.pos == start && !n.is("JOIN") {
-			return
-		}
-		if !n.expect("JOIN") {
-			return
+		if n.pos == start && !n.is("JOIN") || !n.expect("JOIN") {
+			return joined
 		}
 		if kind == "FULL JOIN" {
 			// TiDB takes FULL for an alias; Flink has no STRAIGHT_JOIN.
@@ -53,6 +59,7 @@ func (n *norm) joins() {
 		n.table()
 		n.joinCondition(natural || kind == "CROSS JOIN")
 	}
+	return joined
 }
 
 func (n *norm) joinCondition(none bool) {

@@ -184,11 +184,7 @@ var unsupportedStatements = map[string]string{
 
 func (p *parser) unknownStatement(t *token) {
 	e := p.failAt(t.at, "syntax-error", "expected a statement, found %s", t.describe())
-	var words []string
-	for w := range statementStart {
-		words = append(words, w)
-	}
-	if near := nearest(strings.ToUpper(t.text), words); near != "" {
+	if near := nearestWord(t.text, statementStart); near != "" {
 		e.WithHelp("did you mean %s?", near)
 	}
 }

@@ -68,11 +68,7 @@ func (p *parser) unknownType(t *token) {
 		e.WithHelp("write %s", better)
 		return
 	}
-	names := make([]string, 0, len(typeWords))
-	for w := range typeWords {
-		names = append(names, w)
-	}
-	if near := nearest(strings.ToUpper(t.text), names); near != "" {
+	if near := nearestWord(t.text, typeWords); near != "" {
 		e.WithHelp("did you mean %s?", near)
 	}
 }

@@ -293,7 +293,7 @@ func (p *parser) show(start Span) Statement {
 		t := p.peek(0)
 		e := p.expected("TABLES, CREATE TABLE or another list to show")
 		if t.kind == wordToken {
-			if near := nearest(strings.ToUpper(t.text), append([]string(nil), showLists...)); near != "" {
+			if near := Nearest(strings.ToUpper(t.text), showLists); near != "" {
 				e.WithHelp("did you mean SHOW %s?", near)
 			}
 		}
@@ -303,17 +303,14 @@ func (p *parser) show(start Span) Statement {
 		s.Name = p.path("a name")
 	} else if s.What == "PARTITIONS" {
 		s.Name = p.path("a table")
-		if p.accept("PARTITION") {
-			p.partition()
-		}
 	}
 	if p.accept("NOT") {
 		s.NotLike = true
-		if !p.is("LIKE") && !p.is("ILIKE") {
+		if !p.is("LIKE") {
 			p.expected("LIKE")
 		}
 	}
-	if p.accept("LIKE") || p.accept("ILIKE") {
+	if p.accept("LIKE") {
 		s.Like, _ = p.str("a pattern as a string")
 	}
 	s.At = p.since(start)
