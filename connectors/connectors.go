@@ -172,9 +172,14 @@ type Read struct {
 	Limits Limits
 	// Reject is called for a value that cannot be mapped. Nil error: go on without the row. Safe for concurrent use.
 	Reject RejectFunc
+	// Warn is told what the user should know and what does not stop the read. Nil: nobody listens. Safe for concurrent use.
+	Warn func(Warning)
 	// Allocator makes the batches; nil means memory.DefaultAllocator. Mem reads it.
 	Allocator memory.Allocator
 }
+
+// Warning is something that happened at the source, such as a truncate that was ignored. Code is kebab-case, for counting.
+type Warning struct{ Code, Table, Message string }
 
 // Mem is the allocator for batches.
 func (r *Read) Mem() memory.Allocator {
