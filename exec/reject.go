@@ -2,13 +2,8 @@ package exec
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"strings"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
-	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/connectors"
 	"github.com/syncsql/syncsql/planner"
 )
@@ -32,16 +27,9 @@ func (r *runner) rejectWrite(s *planner.Sink) connectors.RejectFunc {
 
 // rejectComputed applies the policy of a sink to a row that its query could not compute.
 func (u *unit) rejectComputed(ctx context.Context, t *target, row int, column, reason string) error {
-	table := &u.plan.Source.Read.Tables[t.in.Table]
-	return u.reject(ctx, &connectors.RowError{
-		Table:  t.sink.plan.Table.Name,
-		Column: column,
-		Reason: reason,
-		Kind:   t.in.Kind(row),
-		Row:    rowJSON(t.in, table.Columns, row),
-		Key:    keyText(t.in, table, row),
-		At:     t.in.At(row),
-	}, t.sink.plan)
+	e := connectors.NewRowError(&u.plan.Source.Read.Tables[t.in.Table].Table, t.in, row, column, reason)
+	e.Table = t.sink.plan.Table.Name // that is where the column is
+	return u.reject(ctx, e, t.sink.plan)
 }
 
 // reject returns nil when the row is where the policies want it, and otherwise the error that stops the pipeline.
@@ -78,65 +66,4 @@ func permanent(err error) bool {
 		changed *connectors.SchemaChange
 	)
 	return errors.As(err, &marked) || errors.As(err, &row) || errors.As(err, &changed)
-}
-
-// rowJSON is a row as a JSON object in the order of the columns; what the source did not send is left out.
-func rowJSON(b *change.Batch, columns []connectors.Column, row int) string {
-	var out strings.Builder
-	out.WriteByte('{')
-	for c := range int(b.Record.NumCols()) {
-		if !b.Sent(c, row) {
-			continue
-		}
-		if out.Len() > 1 {
-			out.WriteByte(',')
-		}
-		name := b.Record.ColumnName(c)
-		if c < len(columns) {
-			name = columns[c].Name
-		}
-		out.Write(jsonText(name))
-		out.WriteByte(':')
-		out.Write(jsonValue(b.Record.Column(c), row))
-	}
-	out.WriteByte('}')
-	return out.String()
-}
-
-// jsonText is text as JSON, its < and > as they are.
-func jsonText(text string) []byte {
-	var out strings.Builder
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(text); err != nil {
-		panic(err) // a string always encodes
-	}
-	return []byte(strings.TrimSuffix(out.String(), "\n"))
-}
-
-// jsonValue is one value; what JSON has no form for (NaN, infinity) becomes text.
-func jsonValue(a arrow.Array, row int) []byte {
-	if a.IsNull(row) {
-		return []byte("null")
-	}
-	switch v := a.GetOneForMarshal(row).(type) {
-	case string:
-		return jsonText(v)
-	case json.RawMessage:
-		return v
-	default:
-		if out, err := json.Marshal(v); err == nil {
-			return out
-		}
-	}
-	return jsonText(a.ValueStr(row))
-}
-
-// keyText is the primary key of a row for people: id=1, day=2024-01-01.
-func keyText(b *change.Batch, t *connectors.TableRead, row int) string {
-	var parts []string
-	for _, c := range t.Key {
-		parts = append(parts, t.Columns[c].Name+"="+b.Record.Column(c).ValueStr(row))
-	}
-	return strings.Join(parts, ", ")
 }

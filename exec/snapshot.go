@@ -204,20 +204,26 @@ func (r *runner) copyPartition(ctx, work context.Context, snapshot connectors.Sn
 	return slices.Clone(u.position), u.finishPartition(work)
 }
 
-// heldCopy is the position of the finished copy when the sinks hold one: the process died between the commit of the
-// target and the save of ours.
+// heldCopy is the position of the finished copy when its sink holds one: the process died between the commit of the target
+// and the save of ours. The other sinks of the table were flushed before.
 func (u *unit) heldCopy(table string) (change.Position, error) {
-	var held change.Position
-	for i, s := range u.sinks {
-		p := s.Position()
-		if i > 0 && p.Compare(held) != 0 {
+	var held []change.Position
+	for _, s := range u.sinks {
+		if s.once {
+			held = append(held, s.Position())
+		}
+	}
+	for _, p := range held {
+		if p.Compare(held[0]) != 0 {
 			return nil, connectors.Permanent(
 				fmt.Errorf("table %q: one sink holds the finished copy and another does not", table),
 				fmt.Sprintf("empty the sink tables and run `syncsql reset %s`; two sinks that absorb no repeats cannot share one copy", u.plan.Name))
 		}
-		held = p
 	}
-	return slices.Clone(held), nil
+	if len(held) == 0 {
+		return nil, nil
+	}
+	return slices.Clone(held[0]), nil
 }
 
 // finishPartition saves that the partition is done. An earlier run that was still busy may have done so first; then its
