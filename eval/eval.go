@@ -22,7 +22,8 @@ type Column struct {
 // Scope is what names mean.
 type Scope struct{ Columns []Column }
 
-// Program turns a batch of a source table into a batch of a sink table.
+// Program turns a batch of a source table into a batch of a sink table. It keeps scratch memory between batches, so it
+// belongs to one goroutine; Clone makes one for another.
 type Program struct {
 	// Filter is nil when there is no WHERE.
 	Filter *Expr
@@ -41,6 +42,8 @@ type Program struct {
 	KeyedDeletes bool
 	// RowKinds is false when every batch holds only +I.
 	RowKinds bool
+
+	run *run // scratch
 }
 
 // Missed is what becomes of an update that no longer matches.
@@ -60,6 +63,7 @@ type Rule struct {
 }
 
 // Context is one evaluation of one batch. Fail is called for a row that cannot be evaluated; nil goes on without it.
+// Row numbers are those of the batch that was handed in.
 type Context struct {
 	Fail  func(row int, column, reason string) error
 	Alloc Allocator
