@@ -37,7 +37,8 @@ type (
 		hidden
 		query *Query
 	}
-	starArg struct{ hidden }
+	starArg  struct{ hidden }
+	crossArg struct{ hidden }
 )
 
 // bindExpr parses the normalised text `SELECT expr` and binds the expression.

@@ -241,7 +241,9 @@ func (n *norm) bindJoin(t *ast.Join) TableRef {
 	j.At = j.Left.Span().Cover(j.Right.Span())
 	if t.On != nil {
 		on, at := n.bind(t.On.Expr)
-		j.On, j.At = on, j.At.Cover(at)
+		if _, cross := on.(*crossArg); !cross {
+			j.On, j.At = on, j.At.Cover(at)
+		}
 	}
 	for _, c := range t.Using {
 		if col, ok := n.item(c.Name.O).(*ColumnRef); ok {

@@ -364,7 +364,7 @@ func (l *lexer) punct(c byte) {
 		}
 	}
 	l.pos++
-	if strings.IndexByte("()[],.;+-*/%=<>{}:", c) >= 0 {
+	if strings.IndexByte("()[],.;+-*/%=<>{}:?", c) >= 0 {
 		l.add(punctToken, start, l.text[start:l.pos])
 		return
 	}

@@ -83,7 +83,7 @@ func (b *callArgs) tableArg() {
 		if !b.accept(strings.Fields(words)...) {
 			continue
 		}
-		bracket := b.is("(") && b.pairs[b.pos] > b.pos && (b.tokens[b.pairs[b.pos]+1].is(",") || b.tokens[b.pairs[b.pos]+1].is(")"))
+		bracket := b.is("(") && b.endsTableArg(b.pairs[b.pos]+1)
 		if bracket {
 			b.next()
 		}
@@ -99,6 +99,12 @@ func (b *callArgs) tableArg() {
 	}
 	table.At = b.since(name.at)
 	b.close(k, inner.build)
+}
+
+// endsTableArg tells whether brackets that end before token i hold the whole list.
+func (b *callArgs) endsTableArg(i int) bool {
+	t := b.at(i)
+	return t.is(",") || t.is(")") || t.is("ORDER")
 }
 
 // startsArg tells whether a comma ends the PARTITION BY of a table argument: a named argument or DESCRIPTOR follows.

@@ -9,14 +9,21 @@ import (
 func (n *norm) tables() {
 	n.joins()
 	for n.err == nil && n.accept(",") {
-		n.emit("CROSS JOIN")
-		from, joined := len(n.out), n.joins()
+		n.emit("JOIN")
+		from, at, joined := len(n.out), n.last().at, n.joins()
 		if joined {
 			// A comma binds looser than JOIN.
 			n.out = slices.Insert(n.out, from, []byte(" (")...)
 			n.emit(")")
 		}
+		n.cross(at)
 	}
+}
+
+// cross ends a join of every pair of rows. TiDB moves the tables of a join without a condition about, so it gets one.
+func (n *norm) cross(at Span) {
+	n.emit("ON")
+	n.leaf(&crossArg{hidden{at}}, at)
 }
 
 // joins reads a table and the joins that follow it; it tells whether there was one.
@@ -30,15 +37,15 @@ func (n *norm) joins() bool {
 	for ; n.err == nil && n.term(); joined = true {
 		start := n.pos
 		natural := n.accept("NATURAL")
-		kind := "JOIN"
+		kind, cross := "JOIN", false
 		switch t := n.peek(0); {
 		case t.is("LEFT"), t.is("RIGHT"), t.is("FULL"):
 			kind = strings.ToUpper(t.text) + " JOIN"
 			n.next()
 			n.accept("OUTER")
 		case t.is("CROSS"):
-			kind = "CROSS JOIN"
 			n.next()
+			cross = true
 		case t.is("INNER"):
 			n.next()
 		}
@@ -50,6 +57,9 @@ func (n *norm) joins() bool {
 			kind = "STRAIGHT_JOIN"
 		}
 		if natural {
+			if cross {
+				n.unsupported(n.tokens[start].at, "NATURAL CROSS JOIN", "write CROSS JOIN")
+			}
 			if kind == "STRAIGHT_JOIN" {
 				n.unsupported(n.tokens[start].at, "NATURAL FULL JOIN", "name the columns with USING (…)")
 			}
@@ -57,14 +67,18 @@ func (n *norm) joins() bool {
 		}
 		n.emit(kind)
 		n.table()
-		n.joinCondition(natural || kind == "CROSS JOIN")
+		if cross {
+			n.cross(n.tokens[start].at)
+		} else if !natural {
+			n.joinCondition()
+		}
 	}
 	return joined
 }
 
-func (n *norm) joinCondition(none bool) {
+func (n *norm) joinCondition() {
 	switch {
-	case n.err != nil || none:
+	case n.err != nil:
 	case n.accept("ON"):
 		n.emit("ON")
 		n.expr()

@@ -9,6 +9,7 @@ package ddl
 import "strings"
 
 // Parse splits and parses a script. A statement that does not parse is left out and complained about; the others are kept.
+// A statement that is recognised and not part of the language is kept as *Unsupported, which carries its own complaint.
 func Parse(text string) ([]Statement, Errors) {
 	var out []Statement
 	var errs Errors
@@ -49,11 +50,6 @@ func Parse(text string) ([]Statement, Errors) {
 	}
 	if set != nil {
 		errs = append(errs, Errorf(set.At, "unclosed-statement-set", "BEGIN STATEMENT SET is not closed").WithHelp("add END;"))
-	}
-	for _, s := range out {
-		if u, ok := s.(*Unsupported); ok {
-			errs = append(errs, u.Error)
-		}
 	}
 	_ = errs.Err() // sorts by place
 	return out, errs

@@ -242,8 +242,8 @@ func (p *parser) options() []Option {
 
 func (p *parser) option() Option {
 	var o Option
-	if p.peek(0).kind == wordToken || p.peek(0).kind == quotedToken {
-		p.expected("an option's key as a string").WithHelp("write '%s' = '…'", p.peek(0).text)
+	if t := p.peek(0); t.kind == wordToken || t.kind == quotedToken {
+		p.expected("an option's key as a string").WithHelp("write '%s' = '…'", t.text)
 		return o
 	}
 	o.Key, o.KeyAt = p.str("an option's key as a string")
@@ -272,21 +272,11 @@ func (p *parser) end() {
 	if p.err != nil || p.pos == len(p.tokens) {
 		return
 	}
+	t := p.peek(0)
 	e := p.expected("end of statement")
-	if t := p.tokens; len(t) > 0 && e == p.err {
-		if at := p.find(e.Span); at != nil && at.kind == wordToken && statementStart[strings.ToUpper(at.text)] {
-			e.WithHelp("a ';' is missing before %s", strings.ToUpper(at.text))
-		}
+	if t.kind == wordToken && startsStatement[strings.ToUpper(t.text)] {
+		e.WithHelp("a ';' is missing before %s", strings.ToUpper(t.text))
 	}
-}
-
-// find returns the token at a span.
-func (p *parser) find(at Span) *token {
-	i := p.tokenAfter(at.Start)
-	if i < len(p.tokens) && p.tokens[i].at == at {
-		return &p.tokens[i]
-	}
-	return nil
 }
 
 // tokenAfter is the index of the first token that starts at or behind an offset.
@@ -305,6 +295,9 @@ func (p *parser) tokenAfter(offset int) int {
 // statementStart are the words a statement can start with.
 var statementStart = set("CREATE DROP ALTER INSERT UPSERT EXECUTE BEGIN END SET RESET SHOW DESCRIBE DESC EXPLAIN SELECT WITH VALUES " +
 	"USE LOAD UNLOAD ADD REMOVE STOP COMPILE ANALYZE CALL UPDATE DELETE TRUNCATE HELP QUIT EXIT CLEAR SOURCE")
+
+// startsStatement are those of them that mean nothing at the end of another statement.
+var startsStatement = set("CREATE DROP ALTER INSERT EXECUTE BEGIN SET RESET SHOW DESCRIBE DESC EXPLAIN SELECT USE STOP")
 
 func set(words string) map[string]bool {
 	out := map[string]bool{}

@@ -125,10 +125,10 @@ func (p *parser) set(start Span) Statement {
 	if p.peek(0).kind == stringToken {
 		s.Key, s.KeyAt = p.str("a key")
 		p.expect("=")
-		if p.err == nil && p.peek(0).kind != stringToken {
-			s.Value, s.ValueAt = p.raw("a value")
-		} else {
+		if p.err == nil && p.peek(0).kind == stringToken {
 			s.Value, s.ValueAt = p.str("a value")
+		} else {
+			s.Value, s.ValueAt = p.raw("a value")
 		}
 	} else {
 		s.Key, s.KeyAt = p.rawKey()
@@ -144,12 +144,13 @@ func (p *parser) rawKey() (string, Span) {
 	start := p.peek(0).at
 	from := p.pos
 	for p.pos < len(p.tokens) && !p.is("=") {
-		t := p.next()
-		if t.kind == stringToken || t.kind == punctToken && t.text != "." && t.text != "-" {
-			p.pos--
+		t := p.peek(0)
+		apart := p.pos > from && p.last().at.End != t.at.Start
+		if apart || t.kind == stringToken || t.kind == punctToken && t.text != "." && t.text != "-" {
 			p.expected(`"="`)
 			return "", Span{}
 		}
+		p.next()
 	}
 	if p.pos == from {
 		p.expected("a key")
@@ -159,25 +160,24 @@ func (p *parser) rawKey() (string, Span) {
 	return p.text[at.Start:at.End], at
 }
 
-// raw takes the text up to the end of the statement.
+// raw takes the text up to the end of the line.
 func (p *parser) raw(what string) (string, Span) {
 	if p.err != nil {
 		return "", Span{}
 	}
-	t := p.peek(0)
-	if t.kind == endToken {
+	start := p.peek(0)
+	if start.kind == endToken {
 		p.expected(what)
 		return "", Span{}
 	}
-	if t.kind == stringToken && p.pos == len(p.tokens)-1 {
-		return p.str(what)
-	}
-	if p.isAt(1, "=") || p.peek(1).kind == wordToken && statementStart[strings.ToUpper(p.peek(1).text)] {
+	p.next()
+	for p.pos < len(p.tokens) && !strings.Contains(p.text[p.last().at.End:p.peek(0).at.Start], "\n") {
 		p.next()
-		return "", Span{}
 	}
-	p.pos = len(p.tokens)
-	at := p.since(t.at)
+	if start == p.last() && (start.kind == stringToken || start.kind == quotedToken) {
+		return start.text, start.at
+	}
+	at := p.since(start.at)
 	return p.text[at.Start:at.End], at
 }
 
@@ -231,6 +231,9 @@ func (p *parser) explain(start Span) Statement {
 		p.expected("INSERT, a statement set or a query")
 	default:
 		s.Statement = p.statement()
+	}
+	if u, ok := s.Statement.(*Unsupported); ok {
+		p.failWith(u.Error)
 	}
 	s.At = p.since(start)
 	return s
@@ -303,6 +306,9 @@ func (p *parser) show(start Span) Statement {
 		s.Name = p.path("a name")
 	} else if s.What == "PARTITIONS" {
 		s.Name = p.path("a table")
+	}
+	if p.is("ILIKE") || p.is("NOT", "ILIKE") {
+		return p.refuseStatement(start, "SHOW … ILIKE", "use LIKE; case counts")
 	}
 	if p.accept("NOT") {
 		s.NotLike = true
