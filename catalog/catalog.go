@@ -38,6 +38,8 @@ type Table struct {
 	Broken bool
 	// Secrets are option keys that the connector declares secret.
 	Secrets map[string]bool
+	// Computed are the types of computed columns, by index, as far as they have been found out.
+	Computed map[int]*ddl.Type
 }
 
 // View is one declared view.

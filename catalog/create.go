@@ -76,7 +76,7 @@ func (t *Table) checkColumns() ddl.Errors {
 			errs = append(errs, ddl.Errorf(col.Type.At, "unsupported-type", "column %q has the type %s, which no table can hold", col.Name.Name, col.Type))
 		}
 	}
-	if stored == 0 && t.Statement.As == nil {
+	if stored == 0 && t.Statement.As == nil && t.Statement.Like == nil {
 		errs = append(errs, ddl.Errorf(t.At, "no-columns", "table %q has no column that is stored", t.Name).
 			WithHelp("declare the columns: CREATE TABLE %s (id BIGINT, ...) WITH (...)", t.Name))
 	}

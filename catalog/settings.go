@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,13 +96,13 @@ func foreign(s *ddl.Set) *ddl.Error {
 	for i := range Settings {
 		keys = append(keys, Settings[i].Key)
 	}
-	if near := ddl.Nearest(s.Key, keys); near != "" {
+	near := ddl.Nearest(s.Key, keys)
+	isFlinks := slices.ContainsFunc(flinkPrefixes, func(p string) bool { return strings.HasPrefix(s.Key, p) })
+	if near != "" && (!isFlinks || sameWord(lastPart(s.Key), lastPart(near))) {
 		return e.WithHelp("did you mean %q?", near)
 	}
-	for _, p := range flinkPrefixes {
-		if strings.HasPrefix(s.Key, p) {
-			return nil
-		}
+	if isFlinks {
+		return nil
 	}
 	return e.WithHelp("SET without a key lists the settings")
 }
@@ -123,6 +124,10 @@ func (c *Catalog) reset(s *ddl.Reset) ddl.Errors {
 	c.settings = c.settings.Without(key)
 	return nil
 }
+
+func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+
+func sameWord(a, b string) bool { return a == b || ddl.Nearest(a, []string{b}) != "" }
 
 func positive(s string) error {
 	if strings.HasPrefix(strings.TrimSpace(s), "-") || strings.Trim(s, " 0+") == "" {
