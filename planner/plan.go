@@ -1,3 +1,7 @@
+// Package planner turns statements into pipelines, or into diagnostics at the user's text: names, options, types, change
+// kinds, write modes, keys, the delivery guarantee, push-down.
+//
+// It must never open a connection, and never accept a plan in which a kind reaches a sink that does not accept it.
 package planner
 
 import (
@@ -21,6 +25,10 @@ type Pipeline struct {
 	Fingerprint string
 	// Warnings are what the user should know but that does not stop the plan.
 	Warnings []string
+	// Limit ends a SELECT after so many rows; 0: no limit.
+	Limit int64
+	// State is where checkpoints are kept, for Explain only; "" leaves it out.
+	State string
 }
 
 // Source is what the pipeline reads. Read.Pipeline, Tables and Limits are filled; exec fills From, CaughtUp, Reject and Handover.
@@ -60,12 +68,16 @@ type Route struct {
 	Sink    int // in Sinks
 	Program *eval.Program
 	Emits   change.Kinds // what arrives at the sink
+
+	// Texts for Explain.
+	filter, project, why string
+	missed               bool
 }
 
 // Delivery is the guarantee of the pipeline and why.
 type Delivery struct {
 	Class     connectors.Class
-	Guarantee string   // "exactly-once", "exactly-once end state", "at-least-once"
+	Guarantee string   // one of ExactlyOnce, EndState, AtLeastOnce, AtMostOnce
 	Because   string   // one sentence: how a replay is made harmless
 	Weakened  []string // every cause that weakens it, in the user's words
 }
@@ -81,5 +93,7 @@ type Settings struct {
 	RestartAttempts     int // consecutive failures before giving up; 0: no limit
 	RestartInitialDelay time.Duration
 	RestartMaxDelay     time.Duration
+	TimeZone            string // 'table.local-time-zone'
+	SchemaEvolution     string // 'schema.evolution': fail, ignore, add-columns
 	Zone                string // 'table.local-time-zone'; "": UTC
 }
