@@ -84,6 +84,7 @@ func (n *norm) wrap(start int, at Span) int {
 	return k
 }
 
+// term counts a step of a chain. What the steps of all chains around a place add up to is how deep the tree gets there.
 func (n *norm) term() bool {
 	n.terms++
 	if n.terms > maxTerms {
@@ -98,7 +99,7 @@ func (n *norm) expr() {
 	if !n.enter() {
 		return
 	}
-	defer n.leave()
+	defer n.leaveChain(n.terms)
 	for n.err == nil {
 		n.prefix(true)
 		n.operand()
@@ -106,6 +107,11 @@ func (n *norm) expr() {
 			return
 		}
 	}
+}
+
+func (n *norm) leaveChain(terms int) {
+	n.terms = terms
+	n.leave()
 }
 
 // arithmetic reads an operand of a predicate: everything that binds tighter than a comparison.
@@ -149,15 +155,12 @@ var comparisonOps = map[string]string{"=": "=", "<>": "<>", "!=": "<>", "<": "<"
 func (n *norm) suffix() bool {
 	for n.err == nil {
 		t := n.peek(0)
-		if !n.term() {
-			return false
-		}
 		if t.kind == punctToken {
 			op, ok := arithmeticOps[t.text]
 			if !ok {
 				op, ok = comparisonOps[t.text]
 			}
-			if ok {
+			if ok && n.term() {
 				n.next()
 				n.emit(op)
 			}
@@ -168,15 +171,16 @@ func (n *norm) suffix() bool {
 		}
 		switch strings.ToUpper(t.text) {
 		case "AND", "OR":
+			n.term()
 			n.next()
 			n.emit(strings.ToUpper(t.text))
 			return true
 		case "IS":
-			if n.isSuffix() {
+			if n.term() && n.isSuffix() {
 				return true
 			}
 		case "NOT", "IN", "LIKE", "SIMILAR", "BETWEEN":
-			if n.predicate() {
+			if n.term() && n.predicate() {
 				return true
 			}
 		default:
@@ -329,9 +333,10 @@ func (n *norm) exprs() int {
 func (n *norm) operand() {
 	start, at := len(n.out), n.peek(0).at
 	n.primary()
-	for n.err == nil && n.term() {
+	for n.err == nil {
 		switch {
 		case n.accept("["):
+			n.term()
 			k := n.wrap(start, at)
 			n.emit(",")
 			n.expr()
@@ -339,6 +344,7 @@ func (n *norm) operand() {
 			span := n.since(at)
 			n.close(k, func(a []Expr) Expr { return &Item{At: span, X: a[0], Index: a[1]} })
 		case n.accept("."):
+			n.term()
 			name := n.ident("a field name after the dot")
 			k := n.wrap(start, at)
 			span := n.since(at)

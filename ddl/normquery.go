@@ -26,7 +26,7 @@ func (n *norm) query() {
 	if !n.enter() {
 		return
 	}
-	defer n.leave()
+	defer n.leaveChain(n.terms)
 	if n.is("WITH") {
 		n.with()
 	}

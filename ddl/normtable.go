@@ -31,7 +31,7 @@ func (n *norm) joins() bool {
 	if !n.enter() {
 		return false
 	}
-	defer n.leave()
+	defer n.leaveChain(n.terms)
 	n.table()
 	joined := false
 	for ; n.err == nil && n.term(); joined = true {
