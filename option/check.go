@@ -26,14 +26,17 @@ type Rules struct {
 // options never appear in a message.
 func (s Set) Check(r Rules) ddl.Errors {
 	var errs ddl.Errors
+	meant := map[string]bool{} // missing keys that an unknown one stands for: one mistake, one complaint
 	for _, key := range s.Keys() {
-		if e := r.entry(key, s.entries[key]); e != nil {
+		e, near := r.entry(key, s.entries[key])
+		if e != nil {
 			errs = append(errs, e)
+			meant[near] = true
 		}
 	}
 	for i := range r.Decls {
 		d := &r.Decls[i]
-		if !d.Required || d.Prefix || s.Has(d.Key) || (d.Role != "" && d.Role != r.Role) {
+		if !d.Required || d.Prefix || s.Has(d.Key) || (d.Role != "" && d.Role != r.Role) || meant[r.name(d.Key)] {
 			continue
 		}
 		errs = append(errs, ddl.Errorf(r.At, "missing-option", "option %q is missing", r.name(d.Key)).
@@ -42,11 +45,16 @@ func (s Set) Check(r Rules) ddl.Errors {
 	return errs
 }
 
-func (r *Rules) entry(key string, e Entry) *ddl.Error {
+// entry checks one key; meant is the key that an unknown one seems to stand for.
+func (r *Rules) entry(key string, e Entry) (err *ddl.Error, meant string) {
 	d := Find(r.Decls, key)
 	if d == nil {
 		return r.unknown(key, r.place(e.KeyAt))
 	}
+	return r.value(d, key, e), ""
+}
+
+func (r *Rules) value(d *Decl, key string, e Entry) *ddl.Error {
 	if other, ok := r.Others[key]; ok {
 		return ddl.Errorf(r.place(e.KeyAt), "option-of-other-mode", "option %q belongs to mode %q, but the mode is %q",
 			r.name(key), other, r.Mode).WithHelp("remove '%s', or choose mode '%s'", r.name(key), other)
@@ -65,7 +73,7 @@ func (r *Rules) entry(key string, e Entry) *ddl.Error {
 	return bad
 }
 
-func (r *Rules) unknown(key string, at ddl.Span) *ddl.Error {
+func (r *Rules) unknown(key string, at ddl.Span) (e *ddl.Error, near string) {
 	known := make([]string, 0, len(r.Decls)+len(r.Names))
 	for i := range r.Decls {
 		if !r.Decls[i].Prefix {
@@ -73,11 +81,11 @@ func (r *Rules) unknown(key string, at ddl.Span) *ddl.Error {
 		}
 	}
 	known = append(known, slices.Sorted(maps.Values(r.Names))...)
-	e := ddl.Errorf(at, "unknown-option", "unknown option %q", r.name(key))
-	if near := ddl.Nearest(key, known); near != "" {
+	e = ddl.Errorf(at, "unknown-option", "unknown option %q", r.name(key))
+	if near = ddl.Nearest(key, known); near != "" {
 		e.WithHelp("did you mean %q?", near)
 	}
-	return e
+	return e, near
 }
 
 func (r *Rules) place(at ddl.Span) ddl.Span {

@@ -201,8 +201,8 @@ func (w *work) source(t *catalog.Table, ref *ddl.TableName) *source {
 		for i := range s.connector.Metadata {
 			m := &s.connector.Metadata[i]
 			s.columns = append(s.columns, base{name: meta + "." + m.Key, metadata: m.Key, typ: metadataType(m, nil), column: -1})
-			s.scope.Columns = append(s.scope.Columns, eval.Column{Qualifier: meta, Name: m.Key,
-				Type: s.columns[len(s.columns)-1].typ, Index: len(s.columns) - 1})
+			last := len(s.columns) - 1
+			s.scope.Columns = append(s.scope.Columns, eval.Column{Name: s.columns[last].name, Type: s.columns[last].typ, Index: last})
 		}
 	}
 	w.sources = append(w.sources, s)

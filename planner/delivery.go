@@ -6,7 +6,6 @@ import (
 
 	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/connectors"
-	"github.com/syncsql/syncsql/ddl"
 )
 
 // The guarantees, from strong to weak.
@@ -60,6 +59,9 @@ func delivery(g *group) Delivery {
 }
 
 func weakenedBySink(s *sink, weaken func(string, ...any)) {
+	if s.result {
+		return
+	}
 	switch s.mode.Class {
 	case connectors.AppendOnly:
 		if len(s.table.Key) == 0 {
@@ -94,11 +96,11 @@ func weakenedByRoute(r *route, weaken func(string, ...any)) {
 	case connectors.UpsertClass, connectors.WindowedDedup, connectors.FileClass, connectors.AppendOnly:
 		for _, o := range r.steps.outputs {
 			if !o.eval.Deterministic {
-				weaken("column %q of table %q gets another value when a row is replayed: %s", r.dst.table.Columns[o.column].Name.Name, r.dst.table.Name, ddl.PrintExpr(o.expr))
+				weaken("column %q of table %q gets another value when a row is replayed: %s", r.dst.table.Columns[o.column].Name.Name, r.dst.table.Name, exprText(o.expr))
 			}
 		}
 		if f := r.steps.filter; f != nil && !f.Deterministic {
-			weaken("WHERE may let other rows through when they are replayed: %s", ddl.PrintExpr(r.filter))
+			weaken("WHERE may let other rows through when they are replayed: %s", exprText(r.filter))
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/connectors"
 	"github.com/syncsql/syncsql/ddl"
 )
@@ -14,14 +13,14 @@ import (
 // explain keeps the texts of a route for Explain.
 func (r *Route) explain(from *route) {
 	if from.filter != nil {
-		r.filter = ddl.PrintExpr(from.filter)
-		r.missed = from.steps.missed
+		r.filter = exprText(from.filter)
+		r.missed = from.steps.missed && !from.retracts(&from.dst.mode)
 	}
 	plainOnly := true
 	var list []string
 	for _, o := range from.steps.outputs {
 		name := identText(from.dst.table.Columns[o.column].Name.Name)
-		text := ddl.PrintExpr(o.expr)
+		text := exprText(o.expr)
 		if text != name {
 			text, plainOnly = text+" AS "+name, false
 		}
@@ -103,7 +102,7 @@ func (p *Pipeline) explainRoute(r *Route, line func(string, string, ...any)) {
 	}
 	if r.filter != "" {
 		text := r.filter
-		if r.missed && r.Emits.Has(change.Delete) {
+		if r.missed {
 			text += ", an update that no longer matches becomes -D"
 		}
 		line("filter", "%s%s", path, text)
@@ -187,6 +186,17 @@ func valueText(v any) string {
 		return ddl.QuoteString(v.Format("2006-01-02 15:04:05.999999"))
 	}
 	return fmt.Sprint(v)
+}
+
+// exprText spells a resolved expression, metadata as the user names it.
+func exprText(e ddl.Expr) string {
+	return ddl.PrintExpr(rewrite(e, func(ref *ddl.ColumnRef) ddl.Expr {
+		key, ok := strings.CutPrefix(ref.Path.Last(), meta+".")
+		if !ok {
+			return ref
+		}
+		return &ddl.ColumnRef{Path: ddl.Path{{Name: meta}, {Name: key}}}
+	}))
 }
 
 // identText quotes a name only where it needs it.

@@ -26,7 +26,7 @@ func (r *route) origin(e ddl.Expr) (int, bool) {
 	switch e := e.(type) {
 	case *ddl.ColumnRef:
 		for i, c := range r.src.scope.Columns {
-			if c.Name == e.Path.Last() && (len(e.Path) == 2) == (c.Qualifier == meta) {
+			if c.Name == e.Path.Last() {
 				return i, true
 			}
 		}
@@ -186,17 +186,25 @@ func (w *work) sharedKeys() {
 // apart: a key column is a different constant in both, so no key is shared.
 func (r *route) apart(o *route) bool {
 	for _, a := range r.steps.outputs {
-		x, ok := a.expr.(*ddl.Literal)
+		x, ok := constant(a.expr)
 		if !ok || !slices.Contains(r.dst.table.Key, a.column) {
 			continue
 		}
 		for _, b := range o.steps.outputs {
-			if y, ok := b.expr.(*ddl.Literal); ok && b.column == a.column && x.Kind == y.Kind && x.Text != y.Text {
+			if y, ok := constant(b.expr); ok && b.column == a.column && x.Kind == y.Kind && x.Text != y.Text {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+func constant(e ddl.Expr) (*ddl.Literal, bool) {
+	if c, ok := e.(*ddl.Cast); ok {
+		e = c.X
+	}
+	l, ok := e.(*ddl.Literal)
+	return l, ok
 }
 
 func (r *route) warn(text string) {

@@ -65,19 +65,21 @@ func (r *route) retracts(m *connectors.WriteMode) bool {
 
 // modeWith describes the options that select another read mode of the source's connector; "" when there is none.
 func (s *source) modeWith(fits func(*connectors.ReadMode) bool) string {
-	for i := range s.connector.ReadModes {
-		m := &s.connector.ReadModes[i]
-		if !fits(m) {
-			continue
-		}
-		var missing []connectors.When
-		for _, c := range m.When {
-			if !s.holds([]connectors.When{c}) {
-				missing = append(missing, c)
+	for _, bounded := range []bool{s.mode.Bounded, !s.mode.Bounded} { // one that ends as this one does is nearer
+		for i := range s.connector.ReadModes {
+			m := &s.connector.ReadModes[i]
+			if m.Bounded != bounded || !fits(m) {
+				continue
 			}
-		}
-		if len(missing) > 0 {
-			return options(missing, s.names)
+			var missing []connectors.When
+			for _, c := range m.When {
+				if !s.holds([]connectors.When{c}) {
+					missing = append(missing, c)
+				}
+			}
+			if len(missing) > 0 {
+				return options(missing, s.names)
+			}
 		}
 	}
 	return ""

@@ -56,7 +56,7 @@ func (in *scope) column(p ddl.Path, b *branch) (ddl.Expr, *ddl.Error) {
 	switch {
 	case c < 0:
 		key := p[len(p)-len(rest)-1].Name
-		x = &ddl.ColumnRef{Path: ddl.Path{{Name: meta, At: named}, {Name: key, At: named}}}
+		x = &ddl.ColumnRef{Path: ddl.Path{{Name: meta + "." + key, At: named}}}
 	default:
 		x = b.exprs[c]
 		if ref, ok := x.(*ddl.ColumnRef); ok {

@@ -52,7 +52,11 @@ func (w *work) types(r *route) {
 	for i, e := range r.exprs {
 		compiled[i] = w.check(r.src, e)
 	}
-	if r.dst.result && len(w.errs) == before {
+	if r.dst.result {
+		if len(w.errs) > before {
+			r.failed = true
+			return
+		}
 		w.resultColumns(r, compiled)
 	}
 	targets, ok := w.targets(r)
@@ -158,7 +162,7 @@ func (w *work) assign(r *route, col int, e ddl.Expr, x *eval.Expr) {
 	}
 	if !eval.Implicit(x.Type, &bare) {
 		w.fail(ddl.Errorf(e.Span(), "type-mismatch", "column %q of table %q is %s, but the query gives %s",
-			c.Name.Name, r.dst.table.Name, &bare, plain(x.Type)).WithHelp("write CAST(%s AS %s)", ddl.PrintExpr(e), &bare))
+			c.Name.Name, r.dst.table.Name, &bare, plain(x.Type)).WithHelp("write CAST(%s AS %s)", exprText(e), &bare))
 		return
 	}
 	if !sameArrow(x.Type, &bare) {
