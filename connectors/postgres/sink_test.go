@@ -41,14 +41,7 @@ func newSinkRig(t testing.TB, keys int, spec string, ddl ...string) *sinkRig {
 	x := &sinkRig{t: t, mem: memory.NewCheckedAllocator(memory.NewGoAllocator()), url: pgtest.Start(t).CreateDB(t)}
 	pgtest.Exec(t, x.url, ddl...)
 	x.table = connectors.Table{Name: "t", Mode: "append", Guarantee: "exactly-once"}
-	for _, c := range strings.Split(spec, "; ") {
-		name, typ, _ := strings.Cut(c, " ")
-		x.table.Columns = append(x.table.Columns, connectors.Column{Name: name, SQL: typ, Type: arrowType(t, typ), Nullable: len(x.table.Columns) >= keys})
-	}
-	for i := range keys {
-		x.table.Key = append(x.table.Key, i)
-		x.table.Mode = "upsert"
-	}
+	x.declare(spec, keys)
 	x.option("url", x.url)
 	x.option("table-name", "t")
 	t.Cleanup(func() {
@@ -56,6 +49,19 @@ func newSinkRig(t testing.TB, keys int, spec string, ddl ...string) *sinkRig {
 		x.mem.AssertSize(t, 0)
 	})
 	return x
+}
+
+// declare gives the table the columns of spec.
+func (x *sinkRig) declare(spec string, keys int) {
+	x.table.Key = nil
+	for i, c := range strings.Split(spec, "; ") {
+		name, typ, _ := strings.Cut(c, " ")
+		x.table.Columns = append(x.table.Columns, connectors.Column{Name: name, SQL: typ, Type: arrowType(x.t, typ), Nullable: i >= keys})
+	}
+	for i := range keys {
+		x.table.Key = append(x.table.Key, i)
+		x.table.Mode = "upsert"
+	}
 }
 
 func (x *sinkRig) option(key, text string) {
