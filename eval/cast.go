@@ -313,13 +313,13 @@ func castDecimal(from, to *ddl.Type, mode castMode) kernel {
 			}
 		}
 	case ddl.TinyInt:
-		return decimalToInteger[int8](scale, to)
+		return decimalToInteger[int8](scale, to, mode)
 	case ddl.SmallInt:
-		return decimalToInteger[int16](scale, to)
+		return decimalToInteger[int16](scale, to, mode)
 	case ddl.Int:
-		return decimalToInteger[int32](scale, to)
+		return decimalToInteger[int32](scale, to, mode)
 	case ddl.BigInt:
-		return decimalToInteger[int64](scale, to)
+		return decimalToInteger[int64](scale, to, mode)
 	case ddl.Float:
 		return decimalToFloat[float32](scale)
 	case ddl.Double:
@@ -339,17 +339,20 @@ func castDecimal(from, to *ddl.Type, mode castMode) kernel {
 }
 
 // decimalToInteger cuts the fraction, as Flink's CAST does.
-func decimalToInteger[T integer](scale int, to *ddl.Type) kernel {
+func decimalToInteger[T integer](scale int, to *ddl.Type, mode castMode) kernel {
 	return func(k *call) {
 		out := makeValues[T](k.out, k.n)
 		for i, x := range values[decimal128.Num](k.args[0]) {
 			m, negative := magnitude(x)
+			exact := true
 			for left := scale; left > 0; left -= min(left, 19) {
-				m, _ = m.over(pow10u64[min(left, 19)])
+				var r uint64
+				m, r = m.over(pow10u64[min(left, 19)])
+				exact = exact && r == 0
 			}
 			whole := m.signed(negative)
 			out[i] = T(whole.LowBits())
-			if decimal128.FromI64(int64(out[i])) != whole {
+			if decimal128.FromI64(int64(out[i])) != whole || mode == exactly && !exact {
 				k.fail(i, "%s is out of range of %s", x.ToString(int32(scale)), base(to))
 			}
 		}
