@@ -158,7 +158,7 @@ func (n *norm) bindBinary(x *ast.BinaryOperationExpr) (Expr, Span) {
 	if n.err != nil {
 		return nil, Span{}
 	}
-	e := &Binary{Op: op, L: l, R: r}
+	e := &Binary{Op: op, L: l, R: r, at: ls.Cover(rs)}
 	i := n.after(ls)
 	e.OpAt = n.at(i).at
 	if x.Op == opcode.NullEQ {
@@ -170,7 +170,7 @@ func (n *norm) bindBinary(x *ast.BinaryOperationExpr) (Expr, Span) {
 		}
 		e.OpAt = e.OpAt.Cover(n.at(i + words - 1).at)
 	}
-	return e, ls.Cover(rs)
+	return e, e.at
 }
 
 // after finds the token behind an operand and the brackets that close around it.

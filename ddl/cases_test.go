@@ -234,3 +234,17 @@ func TestParseType(t *testing.T) {
 		}
 	}
 }
+
+func TestRenderHidesSecrets(t *testing.T) {
+	text := "CREATE TABLE t (a INT) WITH ('user' = 'me', 'password' = 'hunter2', 'url' = 'postgres://u:hunter3@h/d' 'x' = 'y')"
+	_, errs := Parse(text)
+	var b strings.Builder
+	Render(&b, "a.sql", text, errs[0])
+	lines := strings.Split(b.String(), "\n")
+	if strings.Contains(b.String(), "hunter") || !strings.Contains(b.String(), "'user' = 'me'") {
+		t.Error(b.String())
+	}
+	if strings.Index(lines[1], "'x' = 'y'") != strings.Index(lines[2], "^^^") {
+		t.Errorf("the caret moved:\n%s", b.String())
+	}
+}

@@ -94,8 +94,11 @@ func Render(w io.Writer, file, text string, e *Error) {
 	}
 }
 
+// maxExcerpt is the longest line that is shown in part; to hide the secrets of a line, all of it has to be read.
+const maxExcerpt = 1 << 20
+
 // caretLines cuts the line of the span out of text. A tab stays a tab in both lines, so that the carets stand below the
-// text however wide the terminal draws it. Lines over 200 runes are cut around the span.
+// text however wide the terminal draws it. Lines over 200 runes are cut around the span. Secrets are hidden.
 func caretLines(text string, s Span, p Place) (line, caret string, ok bool) {
 	if text == "" {
 		return "", "", false
@@ -106,7 +109,10 @@ func caretLines(text string, s Span, p Place) (line, caret string, ok bool) {
 	if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
 		to = start + i
 	}
-	full := []rune(strings.TrimRight(text[from:to], "\r"))
+	if to-from > maxExcerpt {
+		return "", "", false
+	}
+	full := []rune(strings.TrimRight(redactedLine(text, from, to), "\r"))
 	width := 1
 	if end := min(s.End, to); end > start {
 		width = utf8.RuneCountInString(text[start:end])

@@ -11,48 +11,60 @@ import "strings"
 // Parse splits and parses a script. A statement that does not parse is left out and complained about; the others are kept.
 // A statement that is recognised and not part of the language is kept as *Unsupported, which carries its own complaint.
 func Parse(text string) ([]Statement, Errors) {
-	var out []Statement
+	var b block
 	var errs Errors
-	var set *StatementSet // open since BEGIN STATEMENT SET
 	for _, c := range split(lex(text)) {
 		p := newParser(text, c)
-		switch {
-		case p.err == nil && opensSet(c.tokens):
-			if set != nil {
-				p.failAt(c.tokens[0].at, "syntax-error", "a statement set is already open")
-			} else {
-				set = &StatementSet{At: c.tokens[0].at.Cover(c.tokens[2].at)}
-			}
-		case p.err == nil && set != nil && closesSet(c.tokens):
-			set.At = set.At.Cover(p.tokens[len(c.tokens)-1].at)
-			if len(set.Inserts) > 0 {
-				out = append(out, set)
-			} else {
-				p.failAt(set.At, "empty-statement-set", "the statement set holds no INSERT")
-			}
-			set = nil
-		default:
-			s := p.whole()
-			if p.err == nil && set != nil {
-				insert, ok := s.(*Insert)
-				if !ok {
-					p.failAt(s.Span(), "syntax-error", "only INSERT can stand in a statement set").WithHelp("end the set with END;")
-				} else {
-					set.Inserts = append(set.Inserts, insert)
-				}
-			} else if p.err == nil {
-				out = append(out, s)
-			}
-		}
+		b.read(p)
 		if p.err != nil {
 			errs = append(errs, p.err)
 		}
 	}
-	if set != nil {
-		errs = append(errs, Errorf(set.At, "unclosed-statement-set", "BEGIN STATEMENT SET is not closed").WithHelp("add END;"))
+	if b.set != nil {
+		errs = append(errs, Errorf(b.set.At, "unclosed-statement-set", "BEGIN STATEMENT SET is not closed").WithHelp("add END;"))
 	}
 	_ = errs.Err() // sorts by place
-	return out, errs
+	return b.statements, errs
+}
+
+// block gathers statements; between BEGIN STATEMENT SET; and END; it gathers INSERTs into one.
+type block struct {
+	statements []Statement
+	set        *StatementSet // the open one
+	broken     bool          // a statement of the open set did not parse
+}
+
+func (b *block) read(p *parser) {
+	switch {
+	case p.err == nil && opensSet(p.tokens):
+		if b.set != nil {
+			b.broken = true
+			p.failAt(p.tokens[0].at, "syntax-error", "a statement set is already open")
+			return
+		}
+		b.set, b.broken = &StatementSet{At: p.tokens[0].at.Cover(p.tokens[2].at)}, false
+	case p.err == nil && b.set != nil && closesSet(p.tokens):
+		b.set.At = b.set.At.Cover(p.tokens[len(p.tokens)-1].at)
+		if len(b.set.Inserts) > 0 {
+			b.statements = append(b.statements, b.set)
+		} else if !b.broken {
+			p.failAt(b.set.At, "empty-statement-set", "the statement set holds no INSERT")
+		}
+		b.set = nil
+	default:
+		s := p.whole()
+		switch insert, ok := s.(*Insert); {
+		case p.err != nil:
+			b.broken = true
+		case b.set == nil:
+			b.statements = append(b.statements, s)
+		case ok:
+			b.set.Inserts = append(b.set.Inserts, insert)
+		default:
+			b.broken = true
+			p.failAt(s.Span(), "syntax-error", "only INSERT can stand in a statement set").WithHelp("end the set with END;")
+		}
+	}
 }
 
 // ParseQuery parses a query on its own.

@@ -249,7 +249,7 @@ func (p *parser) option() Option {
 	o.Key, o.KeyAt = p.str("an option's key as a string")
 	p.expect("=")
 	if t := p.peek(0); p.err == nil && (t.kind == wordToken || t.kind == numberToken) {
-		p.expected("the option's value as a string").WithHelp("write '%s' = '%s'", o.Key, t.text)
+		p.expected("the option's value as a string").WithHelp("put the value between single quotes")
 		return o
 	}
 	o.Value, o.ValueAt = p.str("the option's value as a string")

@@ -147,7 +147,12 @@ type (
 	}
 	// ColumnRef names a column, with qualifiers.
 	ColumnRef struct{ Path Path }
-	// Call is a function call. Name is as written; functions are matched without case.
+	// Call is a function call. Name is as written; functions are matched without case. Calls that separate their arguments
+	// by keywords are plain calls here: EXTRACT('YEAR', x), FLOOR(x, 'DAY'), TIMESTAMPADD('MINUTE', n, x),
+	// TRIM('BOTH' | 'LEADING' | 'TRAILING', characters, x) but TRIM(x), SUBSTRING(x, from, for), POSITION(a, x),
+	// OVERLAY(x, y, from, for), JSON_OBJECT(key, value, ...). CURRENT_TIMESTAMP is a call without arguments. = ANY (query) has the
+	// call ANY of a Subquery on its right, TABLE t as an argument is the call TABLE of a ColumnRef, and GROUP BY GROUPING SETS
+	// is a call of that name.
 	Call struct {
 		At       Span
 		Name     Path
@@ -185,6 +190,7 @@ type (
 		OpAt Span
 		Op   string
 		L, R Expr
+		at   Span // of both operands; zero when the node was not made by the parser
 	}
 	// Case is CASE; Operand is nil for the searched form, Else may be nil.
 	Case struct {
@@ -265,7 +271,12 @@ func (e *Literal) Span() Span   { return e.At }
 func (e *ColumnRef) Span() Span { return e.Path.Span() }
 func (e *Call) Span() Span      { return e.At }
 func (e *Unary) Span() Span     { return e.At }
-func (e *Binary) Span() Span    { return e.L.Span().Cover(e.R.Span()) }
+func (e *Binary) Span() Span {
+	if e.at == (Span{}) {
+		return e.L.Span().Cover(e.R.Span())
+	}
+	return e.at // without this a chain of operators would be walked once for each of them
+}
 func (e *Case) Span() Span      { return e.At }
 func (e *Cast) Span() Span      { return e.At }
 func (e *In) Span() Span        { return e.At }

@@ -42,29 +42,43 @@ func RedactValue(value string, secret bool) string {
 	})
 }
 
-// redactLine hides the secrets of a line of a script without moving a column: every hidden rune becomes a *.
-func redactLine(line string) string {
-	line = quotedOption.ReplaceAllStringFunc(line, func(m string) string {
+// redactedLine is text[from:to], a line of a script, with stars over its secrets; no column moves. What stands before the
+// line is looked at as well: the key may be on the line above its value.
+func redactedLine(text string, from, to int) string {
+	const before = 400
+	start := max(0, from-before)
+	for start > 0 && start < from && text[start]&0xC0 == 0x80 {
+		start++ // not inside a letter
+	}
+	window := quotedOption.ReplaceAllStringFunc(text[start:to], func(m string) string {
 		p := quotedOption.FindStringSubmatch(m)
 		if !IsSecretKey(p[1]) || secretRef.MatchString(p[3]) {
 			return m
 		}
 		return "'" + p[1] + "'" + p[2] + stars(p[3])
 	})
-	line = urlPassword.ReplaceAllStringFunc(line, func(m string) string {
+	window = urlPassword.ReplaceAllStringFunc(window, func(m string) string {
 		p := urlPassword.FindStringSubmatch(m)
 		if secretRef.MatchString(p[2]) {
 			return m
 		}
 		return p[1] + stars(p[2]) + p[3]
 	})
-	return secretPair.ReplaceAllStringFunc(line, func(m string) string {
+	window = secretPair.ReplaceAllStringFunc(window, func(m string) string {
 		p := secretPair.FindStringSubmatch(m)
-		if secretRef.MatchString(p[2]) || strings.HasPrefix(p[2], "${") {
+		if strings.HasPrefix(p[2], "${") || strings.HasPrefix(p[2], "'") {
 			return m
 		}
 		return p[1] + stars(p[2])
 	})
+	return window[strings.LastIndexByte(window, '\n')+1:]
 }
 
-func stars(s string) string { return strings.Repeat("*", len([]rune(s))) }
+func stars(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' {
+			return r
+		}
+		return '*'
+	}, s)
+}

@@ -172,6 +172,9 @@ func (p *parser) raw(what string) (string, Span) {
 	}
 	p.next()
 	for p.pos < len(p.tokens) && !strings.Contains(p.text[p.last().at.End:p.peek(0).at.Start], "\n") {
+		if t := p.peek(0); t.kind == wordToken && startsStatement[strings.ToUpper(t.text)] && t.at.Start > p.last().at.End {
+			break // a semicolon is missing
+		}
 		p.next()
 	}
 	if start == p.last() && (start.kind == stringToken || start.kind == quotedToken) {
@@ -232,8 +235,16 @@ func (p *parser) explain(start Span) Statement {
 	default:
 		s.Statement = p.statement()
 	}
-	if u, ok := s.Statement.(*Unsupported); ok {
-		p.failWith(u.Error)
+	switch x := s.Statement.(type) {
+	case *Insert, *StatementSet, *SelectStatement, nil:
+	case *Unsupported:
+		p.failWith(x.Error)
+	case *CreateTable:
+		if x.As == nil {
+			p.failAt(at, "syntax-error", "CREATE TABLE has no plan to explain")
+		}
+	default:
+		p.failAt(at, "syntax-error", "expected INSERT, a statement set or a query after EXPLAIN")
 	}
 	s.At = p.since(start)
 	return s
