@@ -10,12 +10,14 @@ import (
 	"github.com/syncsql/syncsql/connectors/memory"
 	"github.com/syncsql/syncsql/connectors/postgres"
 	"github.com/syncsql/syncsql/connectors/print"
+	"github.com/syncsql/syncsql/connectors/sqlite"
 )
 
 // List returns every connector; the memory connector keeps its tables in db.
 func List(db *memory.DB) []*connectors.Connector {
 	return []*connectors.Connector{
 		postgres.Connector(),
+		sqlite.Connector(),
 		datagen.Connector(),
 		print.Connector(),
 		blackhole.Connector(),
