@@ -72,10 +72,9 @@ type cell struct {
 
 func (c cell) sent() bool { return c.kind == 't' || c.kind == 'b' }
 
-// published is a table as the last Relation message described it.
+// published is a table as the last Relation message described it, for one of the declared tables that read it.
 type published struct {
 	table   *tableRead // nil: not one of ours
-	name    name
 	columns []publishedColumn
 }
 
@@ -193,29 +192,29 @@ func (r *published) moved(row, old []cell, rows whole) bool {
 
 // changed is one row message, taken apart.
 type changed struct {
-	relation *published
-	kind     byte // I, U or D
-	oldKind  byte // K, O, or 0
-	row, old []cell
+	relations []*published
+	kind      byte // I, U or D
+	oldKind   byte // K, O, or 0
+	row, old  []cell
 }
 
 // parseChange reads an Insert, Update or Delete. The cells are reused by the next call.
-func parseChange(m *changed, p []byte, relations map[uint32]*published) error {
+func parseChange(m *changed, p []byte, relations map[uint32][]*published) error {
 	c := cursor{p: p[1:]}
 	m.kind, m.oldKind = p[0], 0
 	id := c.u32()
-	m.relation = relations[id]
-	if m.relation == nil {
+	m.relations = relations[id]
+	if m.relations == nil {
 		return fmt.Errorf("%w: a row of relation %d, which was not described", errMessage, id)
 	}
-	if m.relation.table == nil {
+	if m.relations[0].table == nil {
 		return nil
 	}
+	columns := len(m.relations[0].columns)
 	k := c.u8()
 	if k == 'K' || k == 'O' {
 		m.oldKind = k
-		m.old = c.tuple(m.old)
-		if len(m.old) != len(m.relation.columns) {
+		if m.old = c.tuple(m.old); len(m.old) != columns {
 			return errMessage
 		}
 		if m.kind == 'U' {
@@ -223,11 +222,7 @@ func parseChange(m *changed, p []byte, relations map[uint32]*published) error {
 		}
 	}
 	if m.kind != 'D' {
-		if k != 'N' {
-			return errMessage
-		}
-		m.row = c.tuple(m.row)
-		if len(m.row) != len(m.relation.columns) {
+		if m.row = c.tuple(m.row); k != 'N' || len(m.row) != columns {
 			return errMessage
 		}
 	} else if m.oldKind == 0 {
@@ -240,8 +235,8 @@ func parseChange(m *changed, p []byte, relations map[uint32]*published) error {
 }
 
 // kindOf is the change kind of a message that makes one row.
-func kindOf(m byte) change.Kind {
-	switch m {
+func kindOf(message byte) change.Kind {
+	switch message {
 	case 'I':
 		return change.Insert
 	case 'U':

@@ -15,16 +15,18 @@ import (
 // Connector describes PostgreSQL.
 func Connector() *connectors.Connector {
 	return &connectors.Connector{
-		Name:       "postgres",
-		Aliases:    []connectors.Alias{cdcAlias(), jdbcAlias()},
-		Doc:        "PostgreSQL: a consistent first copy, then changes by logical replication; transactional writes.",
-		Options:    declarations(),
-		ReadModes:  readModes(),
-		WriteModes: writeModes(),
-		Metadata:   metadataColumns(),
-		Endpoint:   func(t connectors.Table) string { return endpoint(t.Options) },
-		Validate:   validate,
-		OpenSink:   openSink,
+		Name:         "postgres",
+		Aliases:      []connectors.Alias{cdcAlias(), jdbcAlias()},
+		Doc:          "PostgreSQL: a consistent first copy, then changes by logical replication; transactional writes.",
+		Options:      declarations(),
+		ReadModes:    readModes(),
+		WriteModes:   writeModes(),
+		Metadata:     metadataColumns(),
+		Endpoint:     func(t connectors.Table) string { return endpoint(t.Options) },
+		Validate:     validate,
+		OpenSnapshot: openSnapshot,
+		OpenSource:   openSource,
+		OpenSink:     openSink,
 	}
 }
 

@@ -203,3 +203,7 @@ func putFloat32(c *column, f float32) error { c.put32(math.Float32bits(f)); retu
 
 // bigEndian64 is for values that are rendered from an Arrow column.
 func bigEndian64(v int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(v)) }
+
+func float32From(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
+
+func float64From(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }

@@ -16,8 +16,8 @@ type sourceTable struct {
 	identity   byte // pg_class.relreplident: d default, f full, i index, n nothing
 	access     string
 	pages      int64
-	rows       int64
-	file       uint32 // changes when the table is rewritten
+	density    float64 // estimated rows in a page
+	file       uint32  // changes when the table is rewritten
 	children   bool
 	readable   bool // the role may SELECT
 	owned      bool // the role is the owner or a member of it
@@ -92,7 +92,9 @@ func lookUpOne(ctx context.Context, c *pgconn.PgConn, sql string, params ...stri
 	return rows[0], nil
 }
 
-const tableSQL = `select c.oid, c.relkind, c.relreplident, coalesce(am.amname, ''), c.relpages, c.reltuples::bigint,
+const tableSQL = `select c.oid, c.relkind, c.relreplident, coalesce(am.amname, ''),
+	case when c.relkind in ('r', 'm') then pg_relation_size(c.oid) / current_setting('block_size')::int else 0 end,
+	case when c.reltuples > 0 and c.relpages > 0 then (c.reltuples / c.relpages)::float8 else 50 end,
 	coalesce(pg_relation_filenode(c.oid), 0), exists (select from pg_inherits i where i.inhparent = c.oid),
 	has_table_privilege(c.oid, 'SELECT'), pg_has_role(c.relowner, 'USAGE'), n.nspname, c.relname
 	from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_am am on am.oid = c.relam`
@@ -125,7 +127,7 @@ func loadTable(ctx context.Context, c *pgconn.PgConn, n name) (*sourceTable, err
 
 func tableOf(r []string) sourceTable {
 	return sourceTable{
-		oid: parse32(r[0]), kind: r[1][0], identity: r[2][0], access: r[3], pages: parse64(r[4]), rows: parse64(r[5]),
+		oid: parse32(r[0]), kind: r[1][0], identity: r[2][0], access: r[3], pages: parse64(r[4]), density: parseFloat(r[5]),
 		file: parse32(r[6]), children: r[7] == "t", readable: r[8] == "t", owned: r[9] == "t", name: name{r[10], r[11]},
 	}
 }
@@ -186,6 +188,8 @@ func loadTypes(ctx context.Context, c *pgconn.PgConn, types typeSet, oids []uint
 	return nil
 }
 
-// parse32 and parse64 read numbers of the catalog.
+// parse32, parse64 and parseFloat read numbers of the catalog.
 func parse32(s string) uint32 { n, _ := strconv.ParseUint(s, 10, 32); return uint32(n) }
 func parse64(s string) int64  { n, _ := strconv.ParseInt(s, 10, 64); return n }
+
+func parseFloat(s string) float64 { n, _ := strconv.ParseFloat(s, 64); return n }
