@@ -71,6 +71,7 @@ func newRunner(p *planner.Pipeline, o Options) *runner {
 	if o.Alloc == nil {
 		o.Alloc = memory.DefaultAllocator
 	}
+	p = apart(p)
 	r := &runner{Options: o, plan: p, rhythm: rhythmOf(p), limit: newLimiter(p.MaxRowsPerSecond, p.MaxBytesPerSecond)}
 	r.letters = &letters{runner: r, open: map[string]*letterbox{}, busy: make(chan struct{}, 1)}
 	r.parent = unit{runner: r, name: p.Name}
@@ -152,6 +153,16 @@ func (r *runner) outlive(ctx context.Context) (context.Context, context.CancelFu
 // begin loads the checkpoint and saves it with the next epoch, which fences every older runner. It reports whether an
 // earlier run has finished the pipeline for good.
 func (r *runner) begin(ctx context.Context) (finished bool, err error) {
+	for range 100 {
+		if finished, err = r.takeOver(ctx); !errors.Is(err, checkpoint.ErrFenced) {
+			break
+		}
+		// The runner that this one takes over from has saved in between.
+	}
+	return finished, err
+}
+
+func (r *runner) takeOver(ctx context.Context) (finished bool, err error) {
 	u := &r.parent
 	err = r.around(u.name, Load, 0, func() (err error) { u.saved, err = r.Store.Load(ctx, u.name); return })
 	if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {

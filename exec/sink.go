@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,8 +58,6 @@ func (u *unit) openSinks(ctx context.Context, table int) error {
 			return err
 		}
 		u.sinks = append(u.sinks, s)
-		// A copy that a target holds says by itself that the partition is done, so it must be the last to appear.
-		slices.SortStableFunc(u.sinks, func(a, b *sink) int { return cmp.Compare(a.rank(), b.rank()) })
 		if err := u.commit(ctx, Recommit, s, u.saved.ID, u.saved.Tokens[s.plan.Table.Name]); err != nil {
 			return err
 		}
@@ -76,18 +73,6 @@ func (u *unit) openSinks(ctx context.Context, table int) error {
 	return nil
 }
 
-// absorbsNothing reports whether a row that is written twice is there twice, although the mode promises otherwise.
-func absorbsNothing(s *planner.Sink) bool {
-	return s.Mode.Key != connectors.KeyRequired && (s.Mode.Class == connectors.Transactional || s.Mode.Class == connectors.TwoPhase)
-}
-
-func (s *sink) rank() int {
-	if s.once {
-		return 1
-	}
-	return 0
-}
-
 // routesTo are the routes into a sink, of one table or of every one.
 func routesTo(p *planner.Pipeline, sink, table int) []planner.Route {
 	var routes []planner.Route
@@ -100,7 +85,7 @@ func routesTo(p *planner.Pipeline, sink, table int) []planner.Route {
 }
 
 func (u *unit) open(ctx context.Context, s *sink, table int) error {
-	s.once = table != everyTable && u.plan.Source.Read.Tables[table].ExactHandover && absorbsNothing(s.plan)
+	s.once = table != everyTable && u.plan.Source.Read.Tables[table].ExactHandover
 	w := connectors.Write{
 		Pipeline: u.name,
 		Sink:     s.plan.Table.Name,

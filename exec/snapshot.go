@@ -69,6 +69,13 @@ func savedPartitions(c *checkpoint.Checkpoint) []connectors.Partition {
 func (r *runner) prepare(ctx context.Context, snapshot connectors.Snapshot) error {
 	u := &r.parent
 	parts := snapshot.Partitions()
+	ids := map[string]bool{}
+	for _, p := range parts {
+		if ids[p.ID] {
+			return connectors.Permanent(fmt.Errorf("the source gives two parts of its snapshot the ID %q", p.ID), "")
+		}
+		ids[p.ID] = true
+	}
 	if u.saved.Start != nil {
 		same := slices.EqualFunc(parts, u.saved.Partitions, func(a connectors.Partition, b checkpoint.Partition) bool {
 			return a.ID == b.ID && a.Table == b.Table
@@ -165,13 +172,10 @@ func (r *runner) noteCopied(ctx context.Context, done copied) error {
 
 // copyPartition is a unit that is read from its beginning to its end and saved once, at the end.
 func (r *runner) copyPartition(ctx, work context.Context, snapshot connectors.Snapshot, part connectors.Partition) (handover change.Position, err error) {
-	u := &unit{runner: r, name: r.plan.Name + "/" + part.ID}
-	// A copy is nothing before it is whole, so nothing of it is saved before its end.
-	u.wholeOnly = true
+	u := &unit{runner: r, name: r.plan.Name + "/" + part.ID, wholeOnly: true}
 	table := r.plan.Source.Read.Tables[part.Table]
-	err = u.around(u.name, Load, 0, func() (err error) { u.saved, err = u.Store.Load(ctx, u.name); return })
-	if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
-		return nil, fmt.Errorf("load partition %s: %w", part.ID, err)
+	if err := u.beginPartition(ctx); err != nil {
+		return nil, fmt.Errorf("partition %s: %w", part.ID, err)
 	}
 	defer u.close(&err)
 	if u.saved.Done && len(u.saved.Tokens) == 0 {
@@ -183,14 +187,12 @@ func (r *runner) copyPartition(ctx, work context.Context, snapshot connectors.Sn
 	if u.saved.Done {
 		return u.saved.Position, nil // its tokens are committed now
 	}
-	if table.ExactHandover {
-		held, err := u.heldCopy(table.Name)
-		if err != nil {
-			return nil, err
-		}
-		if held != nil {
-			return held, u.noteHeld(work, held)
-		}
+	if table.ExactHandover && len(u.sinks) == 1 && u.sinks[0].Position() != nil {
+		// The process died between the target's commit of the copy and the save of ours. Not a word to the sink: an empty
+		// flush could pass for an empty copy.
+		next := u.finished()
+		next.Position = slices.Clone(u.sinks[0].Position())
+		return next.Position, u.save(work, Save, next)
 	}
 	r.Observer.Note(Event{What: PartitionStarted, Unit: u.name, Table: table.Name, Rows: part.Rows})
 	err = u.around(u.name, OpenSource, u.saved.ID+1, func() (err error) { u.source, err = snapshot.Open(ctx, part); return })
@@ -201,59 +203,39 @@ func (r *runner) copyPartition(ctx, work context.Context, snapshot connectors.Sn
 		return nil, fmt.Errorf("copy table %q: %w", table.Name, err)
 	}
 	r.Observer.Note(Event{What: PartitionDone, Unit: u.name, Table: table.Name, Rows: u.rows})
-	return slices.Clone(u.position), u.finishPartition(work)
+	return slices.Clone(u.position), u.checkpoint(work, u.finished())
 }
 
-// heldCopy is the position of the finished copy when its sink holds one: the process died between the commit of the target
-// and the save of ours. The other sinks of the table were flushed before.
-func (u *unit) heldCopy(table string) (change.Position, error) {
-	var held []change.Position
-	for _, s := range u.sinks {
-		if s.once {
-			held = append(held, s.Position())
+// beginPartition loads the partition's checkpoint and, unless it is done, saves it with this run's epoch. That must come
+// before its sinks are opened: an older run that is still busy could otherwise save a token whose rows they have dropped.
+func (u *unit) beginPartition(ctx context.Context) error {
+	for {
+		err := u.around(u.name, Load, 0, func() (err error) { u.saved, err = u.Store.Load(ctx, u.name); return })
+		if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
+			return fmt.Errorf("load checkpoint: %w", err)
 		}
-	}
-	for _, p := range held {
-		if p.Compare(held[0]) != 0 {
-			return nil, connectors.Permanent(
-				fmt.Errorf("table %q: one sink holds the finished copy and another does not", table),
-				fmt.Sprintf("empty the sink tables and run `syncsql reset %s`; two sinks that absorb no repeats cannot share one copy", u.plan.Name))
+		if u.saved.Done {
+			return nil
 		}
+		if u.saved.Epoch > u.epoch {
+			return checkpoint.ErrFenced
+		}
+		next := u.saved
+		next.Epoch, next.Fingerprint = u.epoch, u.plan.Fingerprint
+		next.Status.State, next.Status.Phase = "running", "snapshot"
+		if err := u.save(ctx, Begin, next); !errors.Is(err, checkpoint.ErrFenced) {
+			return err
+		}
+		// The older run has saved in between; it may be done.
 	}
-	if len(held) == 0 {
-		return nil, nil
-	}
-	return slices.Clone(held[0]), nil
 }
 
-// finishPartition saves that the partition is done. An earlier run that was still busy may have done so first; then its
-// copy stands, which only a load can tell.
-func (u *unit) finishPartition(ctx context.Context) error {
-	return u.unlessFenced(u.checkpoint(ctx, u.finished()))
-}
-
-// noteHeld saves that the partition is done, without a word to the sinks: an empty flush could pass for an empty copy.
-func (u *unit) noteHeld(ctx context.Context, held change.Position) error {
-	next := u.finished()
-	next.Position = held
-	return u.unlessFenced(u.save(ctx, Save, next))
-}
-
+// finished is the last checkpoint of a partition.
 func (u *unit) finished() checkpoint.Checkpoint {
 	next := u.saved
 	next.Done = true
-	next.Epoch = u.epoch
-	next.Fingerprint = u.plan.Fingerprint
 	next.Status.State = "finished"
-	next.Status.Phase = "snapshot"
 	return next
-}
-
-func (u *unit) unlessFenced(err error) error {
-	if errors.Is(err, checkpoint.ErrFenced) {
-		return fmt.Errorf("partition %s was finished by an earlier run", u.name)
-	}
-	return err
 }
 
 // handedOver fills in where the stream takes over from the finished copies.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/connectors"
@@ -41,7 +40,7 @@ func openSnapshot(_ context.Context, db *DB, r connectors.Read, saved []connecto
 		}
 		for part := range n {
 			s.parts = append(s.parts, connectors.Partition{
-				ID: t.Name + "-" + strconv.Itoa(part), Table: i, Range: []byte(fmt.Sprintf("%d/%d", part, n)),
+				ID: fmt.Sprintf("%s-%d-%d", t.Name, i, part), Table: i, Range: []byte(fmt.Sprintf("%d/%d", part, n)),
 			})
 		}
 	}
