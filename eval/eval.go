@@ -5,6 +5,8 @@
 package eval
 
 import (
+	"unsafe"
+
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/syncsql/syncsql/change"
@@ -22,8 +24,8 @@ type Column struct {
 // Scope is what names mean.
 type Scope struct{ Columns []Column }
 
-// Program turns a batch of a source table into a batch of a sink table. It keeps scratch memory between batches, so it
-// belongs to one goroutine; Clone makes one for another.
+// Program turns a batch of a source table into a batch of a sink table. It keeps scratch memory between batches. Several
+// goroutines may run it at once; the fields must not change after the first Run.
 type Program struct {
 	// Filter is nil when there is no WHERE.
 	Filter *Expr
@@ -43,7 +45,7 @@ type Program struct {
 	// RowKinds is false when every batch holds only +I.
 	RowKinds bool
 
-	run *run // scratch
+	idle unsafe.Pointer // *run, the scratch memory that no goroutine is using
 }
 
 // Missed is what becomes of an update that no longer matches.

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -15,6 +17,8 @@ import (
 
 // run is the scratch memory of a Program and the state of one batch.
 type run struct {
+	filter *Expr   // of the program, with scratch memory of its own
+	exprs  []*Expr // its outputs
 	ctx    *Context
 	in     *change.Batch
 	keep   mask
@@ -38,18 +42,19 @@ type failedRow struct {
 	column, reason string
 }
 
-// Clone returns the same program with scratch memory of its own, for another goroutine.
-func (p *Program) Clone() *Program {
-	c := *p
-	c.run = nil
+// acquire takes the scratch memory of the last Run, or makes one when another goroutine has it.
+func (p *Program) acquire() *run {
+	if r := (*run)(atomic.SwapPointer(&p.idle, nil)); r != nil {
+		return r
+	}
+	r := &run{exprs: make([]*Expr, len(p.Outputs))}
 	if p.Filter != nil {
-		c.Filter = p.Filter.Clone()
+		r.filter = p.Filter.Clone()
 	}
-	c.Outputs = make([]*Expr, len(p.Outputs))
 	for i, e := range p.Outputs {
-		c.Outputs[i] = e.Clone()
+		r.exprs[i] = e.Clone()
 	}
-	return &c
+	return r
 }
 
 // Run computes a sink batch; it borrows in, the caller releases the result. A row that cannot be evaluated, or that breaks
@@ -60,19 +65,19 @@ func (p *Program) Run(ctx *Context, in *change.Batch) (change.Batch, error) {
 	if in.Len() == 0 {
 		return out, nil
 	}
-	if p.run == nil {
-		p.run = &run{}
-	}
-	r := p.run
+	r := p.acquire()
 	r.start(ctx, in)
-	defer r.release()
+	defer func() {
+		r.release()
+		atomic.StorePointer(&p.idle, unsafe.Pointer(r))
+	}()
 	if err := p.filter(r); err != nil {
 		return out, err
 	}
 	if err := p.decide(r); err != nil {
 		return out, err
 	}
-	r.choose(p)
+	r.choose()
 	if r.n > 0 {
 		if err := p.project(r); err != nil {
 			return out, err
@@ -135,15 +140,15 @@ func (p *Program) filter(r *run) error {
 			}
 		}
 	}
-	r.unsentIn(p.Filter, in.Unsent, n, func(row, col int) {
+	r.unsentIn(r.filter, in.Unsent, n, func(row, col int) {
 		if live.has(row) {
 			live.clear(row)
 			r.keep.clear(row)
 			r.fail(row, r.columnName(col), "the source did not send the value, and WHERE needs it")
 		}
 	})
-	f := p.Filter.start(r.ctx, in.Record.Columns(), n)
-	v := p.Filter.root.eval(f, live)
+	f := r.filter.start(r.ctx, in.Record.Columns(), n)
+	v := r.filter.root.eval(f, live)
 	if f.err != nil {
 		return f.err
 	}
@@ -247,7 +252,7 @@ func (p *Program) movedRows(r *run) (mask, error) {
 	moved := r.hidden
 	moved.fill(false)
 	for _, o := range p.Key {
-		e := p.Outputs[o]
+		e := r.exprs[o]
 		if layoutOf(e.Type) == nestedValues {
 			moved.fill(true)
 			continue
@@ -302,7 +307,7 @@ func sameValue(v *vec, t *ddl.Type, i, j int) bool {
 }
 
 // choose makes the columns of the kept rows: those of the batch when every row is kept.
-func (r *run) choose(p *Program) {
+func (r *run) choose() {
 	n := r.in.Len()
 	r.n = r.keep.count(n)
 	r.unsent = r.in.Unsent
@@ -319,7 +324,7 @@ func (r *run) choose(p *Program) {
 			r.rows = append(r.rows, int32(i))
 		}
 	}
-	for _, e := range p.Outputs {
+	for _, e := range r.exprs {
 		for _, col := range e.Columns {
 			if r.columns[col] == nil {
 				r.columns[col] = take(allocator(r.ctx), r.in.Record.Column(col), r.rows)

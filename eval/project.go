@@ -12,7 +12,7 @@ import (
 
 // project computes the outputs of the kept rows and checks the rules on them.
 func (p *Program) project(r *run) error {
-	for o, e := range p.Outputs {
+	for o, e := range r.exprs {
 		if e.Passes >= 0 {
 			a := r.columns[e.Passes]
 			a.Retain()
