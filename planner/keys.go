@@ -90,6 +90,7 @@ func (w *work) keys(r *route) {
 	if covered && fixed {
 		return
 	}
+	r.steps.moves = true
 	w.otherKey(r, covered)
 }
 

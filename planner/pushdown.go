@@ -46,12 +46,13 @@ func pushDown(g *group) {
 	}
 }
 
-// wholeRows: unsent values must be fetched, because the sink replaces whole rows or an expression computes with them.
+// wholeRows: unsent values must be fetched, because the sink replaces whole rows, an update may move a row to a key that
+// holds nothing yet, or an expression computes with them.
 func (r *route) wholeRows() bool {
 	if !r.src.mode.Emits.Has(change.UpdateAfter) {
 		return false
 	}
-	if !r.dst.mode.PartialRows {
+	if !r.dst.mode.PartialRows || r.steps.moves {
 		return true
 	}
 	if r.steps.filter != nil && !r.src.onKeyOnly(r.steps.filter.Columns) {

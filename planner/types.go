@@ -25,7 +25,9 @@ type routeSteps struct {
 	outputs []output
 	filter  *eval.Expr
 	// missed: an update that the filter does not let through may have been let through before.
-	missed  bool
+	missed bool
+	// moves: an update may move a row to another key of the sink, where none of its values are.
+	moves   bool
 	drop    string // why -U is dropped, "" when it is not
 	program *eval.Program
 	emits   change.Kinds
