@@ -193,6 +193,9 @@ func (r *Read) Mem() memory.Allocator {
 // table has exactly these columns.
 type TableRead struct {
 	Table
+	// Declared are all physical columns of the declaration, in order: what a format without column names, such as CSV,
+	// holds in each row.
+	Declared []Column
 	// Where is a predicate that the source may apply; the engine applies it again.
 	Where *Predicate
 	// WholeRows: a consumer replaces whole rows or computes with the column, so unsent values must be fetched

@@ -84,6 +84,11 @@ func (s *source) tableRead(g *group) connectors.TableRead {
 		t.Key = nil
 	}
 	r := connectors.TableRead{Table: t, Where: s.predicate(g)}
+	for _, b := range s.columns {
+		if b.metadata == "" && b.column >= 0 {
+			r.Declared = append(r.Declared, column(b.name, b.typ))
+		}
+	}
 	for _, route := range g.routes {
 		if route.src == s {
 			r.WholeRows = r.WholeRows || route.wholeRows()

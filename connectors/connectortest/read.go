@@ -59,7 +59,7 @@ func (r *reading) load(t *testing.T) *place {
 func (p *place) read(t *testing.T, from change.Position) connectors.Read {
 	t.Helper()
 	mem := checked(t)
-	return connectors.Read{Pipeline: "p", Tables: []connectors.TableRead{{Table: p.table}}, From: from, CaughtUp: true,
+	return connectors.Read{Pipeline: "p", Tables: []connectors.TableRead{{Table: p.table, Declared: p.r.Columns}}, From: from, CaughtUp: true,
 		Limits: p.limits, Allocator: mem,
 		Reject: func(_ context.Context, e *connectors.RowError) error { return e }}
 }
