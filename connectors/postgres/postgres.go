@@ -62,30 +62,27 @@ func readModes() []connectors.ReadMode {
 }
 
 func writeModes() []connectors.WriteMode {
-	when := func(mode, guarantee string) []connectors.When {
-		return []connectors.When{{Option: writeMode.Key, Value: mode}, {Option: deliveryGuarantee.Key, Value: guarantee}}
-	}
 	return []connectors.WriteMode{
 		{
-			Name: "upsert", Guarantee: "exactly-once", When: when("upsert", "exactly-once"),
+			Name: "upsert", Guarantee: "exactly-once",
 			Accepts: change.Upserts, Key: connectors.KeyRequired, Class: connectors.Transactional,
 			Compacts: true, PartialRows: true, Options: []string{positionsTable.Key},
 			Doc: "Inserts, updates and deletes by PRIMARY KEY; the position is in the same transaction.",
 		},
 		{
-			Name: "append", Guarantee: "exactly-once", When: when("append", "exactly-once"),
+			Name: "append", Guarantee: "exactly-once",
 			Accepts: change.Inserts, Key: connectors.KeyIgnored, Class: connectors.Transactional,
 			Options: []string{positionsTable.Key},
 			Doc:     "Inserts only; the position is in the same transaction, so a table without a key takes no repeat either.",
 		},
 		{
-			Name: "upsert", Guarantee: "at-least-once", When: when("upsert", "at-least-once"),
+			Name: "upsert", Guarantee: "at-least-once",
 			Accepts: change.Upserts, Key: connectors.KeyRequired, Class: connectors.UpsertClass,
 			Compacts: true, PartialRows: true,
 			Doc: "Inserts, updates and deletes by PRIMARY KEY; a replay writes the same rows again.",
 		},
 		{
-			Name: "append", Guarantee: "at-least-once", When: when("append", "at-least-once"),
+			Name: "append", Guarantee: "at-least-once",
 			Accepts: change.Inserts, Key: connectors.KeyIgnored, Class: connectors.AppendOnly,
 			Doc: "Inserts only; a replay inserts rows again.",
 		},
