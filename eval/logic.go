@@ -191,7 +191,7 @@ func (c *compiler) commonOf(at ddl.Span, what string, nodes []*node) *ddl.Type {
 	for _, n := range nodes[1:] {
 		next := common(t, n.typ)
 		if next == nil {
-			c.mismatch(n.at, "the results of %s have the types %s and %s", what, t, n.typ).
+			c.mismatch(n.at, "the results of %s have the types %s and %s", what, base(t), base(n.typ)).
 				WithHelp("write CAST(... AS %s)", base(t))
 			return nil
 		}
