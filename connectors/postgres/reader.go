@@ -29,7 +29,7 @@ func (s *stream) run() {
 		}
 		closing := s.closing
 		s.mu.Unlock()
-		if over && !closing {
+		if over {
 			return
 		}
 		if answer && !closing {
@@ -45,8 +45,6 @@ func (s *stream) run() {
 			return
 		case n > 0:
 			heard = time.Now()
-		case closing && over:
-			return
 		case time.Since(heard) > s.silent:
 			s.fail(fmt.Errorf("no word from the server for %s: the connection is dead", s.silent))
 			return
