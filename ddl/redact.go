@@ -20,8 +20,12 @@ var (
 	quotedOption = regexp.MustCompile(`'((?:[^']|'')*)'(\s*=\s*')((?:[^']|'')*)`)
 )
 
-// IsSecretKey reports whether the name of a key says that its value is a secret.
-func IsSecretKey(key string) bool { return secretWord.MatchString(key) }
+// IsSecretKey reports whether the name of a key says that its value is a secret, also when it is misspelt: the value next
+// to 'pasword' is as secret as the other.
+func IsSecretKey(key string) bool {
+	last := key[strings.LastIndexByte(key, '.')+1:]
+	return secretWord.MatchString(key) || Nearest(last, []string{"password", "passphrase", "secret", "token"}) != ""
+}
 
 // RedactValue hides the secret parts of a value: all of it when secret is true, else passwords inside URLs, DSNs and JSON.
 // '${env:NAME}' and '${file:path}' are no secrets and stay.
