@@ -51,6 +51,9 @@ func (n *norm) bindSet(node ast.Node) *Query {
 		return nil
 	}
 	q.At = q.At.Cover(q.Body.Span())
+	if inner, ok := q.Body.(*Query); ok && bracketBody(q) == q.Body {
+		return inner // brackets around brackets
+	}
 	return q
 }
 

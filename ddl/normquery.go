@@ -184,6 +184,8 @@ func (n *norm) selectBlock() {
 	if n.accept("FROM") {
 		n.emit("FROM")
 		n.tables()
+	} else if n.is("WHERE") || n.is("GROUP", "BY") || n.is("HAVING") {
+		n.expected("FROM")
 	}
 	if n.accept("WHERE") {
 		n.emit("WHERE")

@@ -127,7 +127,7 @@ func (p *printer) base(e Expr, item bool) {
 	switch x := e.(type) {
 	case *ColumnRef:
 		bare = item
-	case *Item, *Field, *Cast:
+	case *Item, *Field, *Cast, *Subquery:
 		bare = true
 	case *Call:
 		bare = x.Filter == nil && x.Over == nil && !isNiladic(x) && !isQuantified(x)

@@ -203,8 +203,11 @@ func (p *parser) describe(start Span) Statement {
 			return p.refuseStatement(start, "DESCRIBE "+word, "")
 		}
 	}
-	p.accept("TABLE")
-	p.accept("EXTENDED")
+	for _, word := range []string{"TABLE", "EXTENDED"} {
+		if k := p.peek(1).kind; k == wordToken || k == quotedToken {
+			p.accept(word)
+		}
+	}
 	s := &Describe{Name: p.path("a table")}
 	s.At = p.since(start)
 	return s
