@@ -18,12 +18,7 @@ func (c *compiler) compare(op string, at ddl.Span, l, r *node) *node {
 	if op == ">" || op == ">=" {
 		l, r = r, l
 	}
-	k := comparison(l.typ, r.typ, op)
-	if k == nil {
-		c.mismatch(at, "values of type %s cannot be compared with %s", base(l.typ), op)
-		return nil
-	}
-	return c.strict(of(ddl.Boolean), at, k, l, r)
+	return c.strict(of(ddl.Boolean), at, comparison(l.typ, r.typ, op), l, r)
 }
 
 // comparable brings both sides to one type. DECIMALs keep their own scales: they are compared exactly where a common
@@ -39,8 +34,12 @@ func (c *compiler) comparable(op string, at ddl.Span, l, r *node) (x, y *node) {
 		}
 		return nil, nil
 	}
-	if t.Kind == ddl.Null {
+	switch {
+	case t.Kind == ddl.Null:
 		t = of(ddl.Boolean)
+	case layoutOf(t) == nestedValues:
+		c.mismatch(at, "values of type %s cannot be compared", base(t))
+		return nil, nil
 	}
 	if t.Kind == ddl.Decimal {
 		own := func(n *node) *node {
@@ -54,7 +53,7 @@ func (c *compiler) comparable(op string, at ddl.Span, l, r *node) (x, y *node) {
 	return c.implicit(l, t), c.implicit(r, t)
 }
 
-// comparison is the loop of an operator over two columns of one type. > and >= come with swapped sides.
+// comparison is the loop of an operator over two columns of one type, which is not nested. > and >= come with swapped sides.
 func comparison(l, r *ddl.Type, op string) kernel {
 	switch l.Kind {
 	case ddl.Boolean:
@@ -75,10 +74,8 @@ func comparison(l, r *ddl.Type, op string) kernel {
 		return ordered[float64](op)
 	case ddl.Decimal:
 		return compareDecimals(l.Scale, r.Scale, op)
-	case ddl.Char, ddl.Varchar, ddl.BinaryType, ddl.Varbinary:
-		return compareText(op)
 	}
-	return nil
+	return compareText(op)
 }
 
 func ordered[T cmp.Ordered](op string) kernel {
@@ -221,10 +218,6 @@ func (c *compiler) distinct(at ddl.Span, l, r *node, not bool) *node {
 		return nil
 	}
 	same := comparison(l.typ, r.typ, "=")
-	if same == nil {
-		c.mismatch(at, "values of type %s cannot be compared", base(l.typ))
-		return nil
-	}
 	var flip uint64
 	if not {
 		flip = ^uint64(0)

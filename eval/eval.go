@@ -5,6 +5,7 @@
 package eval
 
 import (
+	"fmt"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -64,13 +65,23 @@ type Rule struct {
 	Trim      bool // cut instead of refusing ('table.exec.sink.type-length-enforcer' = 'trim-pad')
 }
 
-// Context is one evaluation of one batch. Fail is called for a row that cannot be evaluated; nil goes on without it.
-// Row numbers are those of the batch that was handed in.
+// Context is one evaluation of one batch. Fail is called for a row that cannot be evaluated; its nil goes on without the
+// row. Without a Fail the first such row ends the evaluation. Row numbers are those of the batch that was handed in.
 type Context struct {
 	Fail  func(row int, column, reason string) error
 	Alloc Allocator
 	Now   func() int64 // microseconds since 1970; CURRENT_TIMESTAMP is constant within a batch
 	Zone  string       // 'table.local-time-zone'
+}
+
+func (c *Context) fail(row int, column, reason string) error {
+	switch {
+	case c.Fail != nil:
+		return c.Fail(row, column, reason)
+	case column != "":
+		return fmt.Errorf("row %d column %q: %s", row, column, reason)
+	}
+	return fmt.Errorf("row %d: %s", row, reason)
 }
 
 // Allocator is Arrow's.

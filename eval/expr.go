@@ -82,7 +82,7 @@ func (e *Expr) Eval(ctx *Context, in *change.Batch) (arrow.Array, error) {
 		return nil, f.err
 	}
 	for _, x := range f.failures {
-		if err := ctx.Fail(x.row, "", x.reason); err != nil {
+		if err := ctx.fail(x.row, "", x.reason); err != nil {
 			return nil, err
 		}
 		v.ownValid().clear(x.row)

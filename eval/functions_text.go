@@ -99,9 +99,17 @@ func eachText(one func(dst []byte, args []*vec, i int) []byte) kernel {
 func mapCase(from, to byte, other func(rune) rune) kernel {
 	one := eachText(func(dst []byte, args []*vec, i int) []byte {
 		for s := args[0].at(i); len(s) > 0; {
+			c := s[0]
+			if c < utf8.RuneSelf {
+				if c-from <= to-from {
+					c ^= 0x20
+				}
+				dst, s = append(dst, c), s[1:]
+				continue
+			}
 			r, size := utf8.DecodeRune(s)
 			if r == utf8.RuneError && size == 1 {
-				dst = append(dst, s[0])
+				dst = append(dst, c)
 			} else {
 				dst = utf8.AppendRune(dst, other(r))
 			}

@@ -385,7 +385,7 @@ func (r *run) reject() error {
 		if i > 0 && r.failed[i-1].row == f.row {
 			continue
 		}
-		if err := r.ctx.Fail(f.row, f.column, f.reason); err != nil {
+		if err := r.ctx.fail(f.row, f.column, f.reason); err != nil {
 			return err
 		}
 	}
