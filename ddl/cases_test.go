@@ -151,11 +151,11 @@ func TestC166_very_long_scripts(t *testing.T) {
 		})
 	}
 	for name, text := range map[string]string{
-		"nested":   "SELECT " + strings.Repeat("(", 1_000_000) + "1" + strings.Repeat(")", 1_000_000),
+		"nested":   "SELECT " + strings.Repeat("(", 200_000) + "1" + strings.Repeat(")", 200_000),
 		"case":     "SELECT " + strings.Repeat("CASE WHEN a THEN ", 100_000) + "1" + strings.Repeat(" END", 100_000),
-		"not":      "SELECT " + strings.Repeat("NOT ", 1_000_000) + "a",
-		"minus":    "SELECT " + strings.Repeat("- ", 1_000_000) + "a",
-		"or":       "SELECT a" + strings.Repeat(" OR a", 1_000_000),
+		"not":      "SELECT " + strings.Repeat("NOT ", 200_000) + "a",
+		"minus":    "SELECT " + strings.Repeat("- ", 200_000) + "a",
+		"or":       "SELECT a" + strings.Repeat(" OR a", 200_000),
 		"union":    "SELECT 1" + strings.Repeat(" UNION ALL SELECT 1", 200_000),
 		"items":    "SELECT a" + strings.Repeat("[1]", 200_000),
 		"type":     "CREATE TABLE t (a " + strings.Repeat("ARRAY<", 100_000) + "INT" + strings.Repeat(">", 100_000) + ")",
