@@ -262,3 +262,25 @@ func TestProgramInSeveralGoroutines(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// The number of allocations of a batch depends on its columns, not on its rows.
+func TestProgramAllocatesPerColumn(t *testing.T) {
+	small, large := strings.Repeat("7|", 9)+"7", strings.Repeat("7|", 999)+"7"
+	allocations := func(values string) float64 {
+		c := programCase{columns: []string{"i INT: " + values, "s STRING: " + values}, filter: "i > 1",
+			outputs: []string{"i * 2 + 1", "UPPER(s) || '-' || TRIM(s)", "CAST(i AS STRING)", "CAST(i AS DECIMAL(10, 2)) * 1.5", "CASE WHEN s LIKE '7%' THEN s ELSE 'x' END"}}
+		tab := c.table(t, memory.DefaultAllocator)
+		p := c.program(t, tab)
+		ctx := contextFor(nil, map[int]string{})
+		return testing.AllocsPerRun(20, func() {
+			out, err := p.Run(ctx, &tab.batch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.Release()
+		})
+	}
+	if few, many := allocations(small), allocations(large); many > few+5 {
+		t.Errorf("%v allocations for 10 rows, %v for 1,000", few, many)
+	}
+}
