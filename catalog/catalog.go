@@ -34,8 +34,11 @@ type Table struct {
 	Options       option.Set
 	OptionsAt     ddl.Span
 	Statement     *ddl.CreateTable // LIKE merged
+	Written       *ddl.CreateTable // as the user wrote it
 	// Broken: its declaration was complained about; what uses it is not complained about again.
 	Broken bool
+	// Heir: it takes over, by LIKE, a declaration that was complained about.
+	Heir bool
 	// Secrets are option keys that the connector declares secret.
 	Secrets map[string]bool
 	// Computed are the types of computed columns, by index, as far as they have been found out.
@@ -114,6 +117,12 @@ func FullName(p ddl.Path) string {
 
 // Table finds a table.
 func (c *Catalog) Table(p ddl.Path) (*Table, bool) { return c.tables.get(FullName(p)) }
+
+// Declared is the table that a statement has made, also when another one hides it. False when the statement made none.
+func (c *Catalog) Declared(s *ddl.CreateTable) (*Table, bool) {
+	t, ok := (*c.tables.in(s.Temporary))[FullName(s.Name)]
+	return t, ok && t.Written == s
+}
 
 // View finds a view.
 func (c *Catalog) View(p ddl.Path) (*View, bool) { return c.views.get(FullName(p)) }

@@ -15,6 +15,7 @@ func (c *Catalog) createTable(s *ddl.CreateTable) ddl.Errors {
 		}
 		return ddl.Errors{e}
 	}
+	written, at := s, s.At
 	var errs ddl.Errors
 	if s.Like != nil {
 		merged, likeErrs := c.like(s)
@@ -22,7 +23,14 @@ func (c *Catalog) createTable(s *ddl.CreateTable) ddl.Errors {
 	}
 	t, tableErrs := newTable(s)
 	errs = append(errs, tableErrs...)
+	t.Written = written
 	t.Broken = len(errs) > 0
+	if written.Like != nil {
+		if base, ok := c.Table(written.Like.Table); ok && base.Broken {
+			t.Broken, t.Heir = true, true
+			errs = slices.DeleteFunc(errs, func(e *ddl.Error) bool { return e.Span.Start < at.Start || e.Span.End > at.End })
+		}
+	}
 	(*c.tables.in(s.Temporary))[t.Name] = t
 	return errs
 }

@@ -170,18 +170,40 @@ func (w *work) sharedKeys() {
 		if s.failed || !s.keyed() || len(routes) < 2 {
 			continue
 		}
-		for i, a := range routes {
-			for _, b := range routes[i+1:] {
-				if a.apart(b) {
-					continue
-				}
-				text := fmt.Sprintf("table %q: rows of %q and %q with the same key %s replace each other, and a delete of one removes the row",
-					s.table.Name, a.src.table.Name, b.src.table.Name, keyText(s.table))
-				a.warn(text)
-				b.warn(text)
+		var shared []*route
+		var names []string
+		for _, a := range routes {
+			if !slices.ContainsFunc(routes, func(b *route) bool { return a != b && !a.apart(b) }) {
+				continue
+			}
+			shared = append(shared, a)
+			if name := quote(a.src.table.Name); !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
+		if len(shared) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("table %q: rows of %s with the same key %s replace each other, and a delete of one removes the row",
+			s.table.Name, list(names), keyText(s.table))
+		if len(names) == 1 {
+			text = fmt.Sprintf("table %q: %d queries over %s write rows with the same key %s; they replace each other, and a delete of one removes the row",
+				s.table.Name, len(shared), names[0], keyText(s.table))
+		}
+		for _, r := range shared {
+			r.warn(text)
+		}
 	}
+}
+
+// list joins names for a sentence; a long list is cut.
+func list(names []string) string {
+	const shown = 5
+	if len(names) > shown {
+		return strings.Join(names[:shown], ", ") + fmt.Sprintf(" and %d more", len(names)-shown)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // apart: a key column is a different constant in both, so no key is shared.

@@ -307,3 +307,18 @@ CREATE TABLE dst (id BIGINT, a STRING, b BIGINT, c DOUBLE, d DECIMAL(12, 2), e T
 		}
 	})
 }
+
+// A long condition is one flat predicate, not a deep tree.
+func TestPlan_long_condition(t *testing.T) {
+	terms := make([]string, 2_000)
+	for i := range terms {
+		terms[i] = fmt.Sprintf("id = %d", i)
+	}
+	p := planned(t, ordersTable+"CREATE TABLE dst (id BIGINT, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'store');\nINSERT INTO dst SELECT id FROM orders WHERE "+strings.Join(terms, " OR "))[0]
+	if n := len(p.Source.Read.Tables[0].Where.Args); n != len(terms) {
+		t.Errorf("%d terms are pushed down, want %d in one node", n, len(terms))
+	}
+	if !strings.Contains(p.Explain(), "id = 1998 OR id = 1999") {
+		t.Error("the plan does not show the condition")
+	}
+}

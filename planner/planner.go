@@ -103,15 +103,11 @@ func sorted(errs ddl.Errors) ddl.Errors {
 // Apply takes a statement into the catalog and checks what it declares: a table's options, columns and types as its
 // connector sees them, a view's query. Mistakes in tables that nothing uses are found here.
 func (p *Planner) Apply(stmt ddl.Statement) (errs, warnings ddl.Errors) {
-	var existed bool
-	if s, ok := stmt.(*ddl.CreateTable); ok {
-		_, existed = p.Catalog.Table(s.Name)
-	}
 	errs, warnings = p.Catalog.Apply(stmt)
 	switch s := stmt.(type) {
 	case *ddl.CreateTable:
-		t, ok := p.Catalog.Table(s.Name)
-		if !ok || existed {
+		t, ok := p.Catalog.Declared(s)
+		if !ok || t.Heir {
 			break
 		}
 		more := p.CheckTable(t)

@@ -135,6 +135,10 @@ func (s *source) simple(e ddl.Expr) *connectors.Predicate {
 			if l == nil || r == nil {
 				return nil
 			}
+			if l.Op == e.Op { // a long chain leans to the left: one flat node, not a deep tree
+				l.Args = append(l.Args, r)
+				return l
+			}
 			return &connectors.Predicate{Op: e.Op, Args: []*connectors.Predicate{l, r}}
 		}
 		if back, ok := flipped[e.Op]; ok {
