@@ -79,9 +79,16 @@ func (t *tableRead) bind(ctx context.Context, c *pgconn.PgConn) error {
 	if info == nil {
 		return connectors.Permanent(fmt.Errorf("table %s does not exist in database %q", t.at, t.database), "check 'table-name', 'schema-name' and the database; case counts")
 	}
+	if missing := t.match(info); len(missing) > 0 {
+		return &connectors.SchemaChange{Table: t.Name, What: strings.Join(missing, "; "), Broken: true}
+	}
+	return nil
+}
+
+// match finds the declared columns in the server's table and names those that are missing.
+func (t *tableRead) match(info *sourceTable) (missing []string) {
 	t.info = info
 	t.physical = make([]int, len(t.Columns))
-	var missing []string
 	for i, col := range t.Columns {
 		t.physical[i] = -1
 		if col.Metadata != "" {
@@ -96,10 +103,7 @@ func (t *tableRead) bind(ctx context.Context, c *pgconn.PgConn) error {
 			missing = append(missing, missingColumn(info, col.Name))
 		}
 	}
-	if len(missing) > 0 {
-		return &connectors.SchemaChange{Table: t.Name, What: strings.Join(missing, "; "), Broken: true}
-	}
-	return nil
+	return missing
 }
 
 // missingColumn says that a column is gone, and which one differs in case only.
@@ -160,25 +164,31 @@ func bindRead(ctx context.Context, c *pgconn.PgConn, r connectors.Read) (*source
 func (s *source) chooseForm() error {
 	var misfits []string
 	for _, t := range s.tables {
-		for i, j := range t.physical {
-			if j < 0 {
-				continue
-			}
-			col := &t.info.columns[j]
-			_, err := newDecoder(s.types, col.oid, inBinary, t.Columns[i].Type)
-			if errors.Is(err, errNeedsText) {
-				_, err = newDecoder(s.types, col.oid, inText, t.Columns[i].Type)
-				s.text = s.text || t.streams()
-			}
-			if err != nil {
-				misfits = append(misfits, fmt.Sprintf("table %q column %q (%s): %v", t.Name, col.name, t.Columns[i].SQL, err))
-			}
-		}
+		misfits = append(misfits, s.misfits(t)...)
 	}
 	if len(misfits) > 0 {
 		return connectors.Permanent(errors.New(strings.Join(misfits, "\n")), "")
 	}
 	return nil
+}
+
+// misfits names the columns of a table whose type does not fit the declared one.
+func (s *source) misfits(t *tableRead) (list []string) {
+	for i, j := range t.physical {
+		if j < 0 {
+			continue
+		}
+		col := &t.info.columns[j]
+		_, err := newDecoder(s.types, col.oid, inBinary, t.Columns[i].Type)
+		if errors.Is(err, errNeedsText) {
+			_, err = newDecoder(s.types, col.oid, inText, t.Columns[i].Type)
+			s.text = s.text || t.streams()
+		}
+		if err != nil {
+			list = append(list, fmt.Sprintf("table %q column %q (%s): %v", t.Name, col.name, t.Columns[i].SQL, err))
+		}
+	}
+	return list
 }
 
 // warn tells the user, when somebody listens.

@@ -21,6 +21,9 @@ type sourceTable struct {
 	children   bool
 	readable   bool // the role may SELECT
 	owned      bool // the role is the owner or a member of it
+	unlogged   bool // its changes are not in the log
+	secured    bool // row security leaves out rows for the role
+	visible    bool // the role may use the schema
 	columns    []sourceColumn
 	partitions []sourceTable // the leaves of a partitioned table, without columns
 }
@@ -96,7 +99,8 @@ const tableSQL = `select c.oid, c.relkind, c.relreplident, coalesce(am.amname, '
 	case when c.relkind in ('r', 'm') then pg_relation_size(c.oid) / current_setting('block_size')::int else 0 end,
 	case when c.reltuples > 0 and c.relpages > 0 then (c.reltuples / c.relpages)::float8 else 50 end,
 	coalesce(pg_relation_filenode(c.oid), 0), exists (select from pg_inherits i where i.inhparent = c.oid),
-	has_table_privilege(c.oid, 'SELECT'), pg_has_role(c.relowner, 'USAGE'), n.nspname, c.relname
+	has_table_privilege(c.oid, 'SELECT'), pg_has_role(c.relowner, 'USAGE'), n.nspname, c.relname,
+	c.relpersistence, row_security_active(c.oid), has_schema_privilege(n.oid, 'USAGE')
 	from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_am am on am.oid = c.relam`
 
 // loadTable is nil when there is no such table.
@@ -129,6 +133,7 @@ func tableOf(r []string) sourceTable {
 	return sourceTable{
 		oid: parse32(r[0]), kind: r[1][0], identity: r[2][0], access: r[3], pages: parse64(r[4]), density: parseFloat(r[5]),
 		file: parse32(r[6]), children: r[7] == "t", readable: r[8] == "t", owned: r[9] == "t", name: name{r[10], r[11]},
+		unlogged: r[12] != "p", secured: r[13] == "t", visible: r[14] == "t",
 	}
 }
 
