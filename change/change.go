@@ -96,6 +96,10 @@ type Batch struct {
 	Position Position
 	// Bytes is the approximate size of the rows at the source, for metrics and limits.
 	Bytes int64
+	// Committed is when the newest row was committed at the source, in microseconds since 1970; 0 when that is not known.
+	Committed int64
+	// Behind is how many bytes of the source's log were still to be read when the batch was made, as far as is known.
+	Behind int64
 }
 
 // Len is the number of rows.

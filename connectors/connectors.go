@@ -32,6 +32,9 @@ type Connector struct {
 	// system. It opens no connection. Role is Reading or Writing.
 	Validate func(t Table, role Role) []Problem
 
+	// Show spells a position for people; nil: hexadecimal.
+	Show func(change.Position) string
+
 	// Preflight checks the server against the declarations, all at once; the error lists every finding with its fix.
 	Preflight func(ctx context.Context, r Read) error
 	// OpenSnapshot prepares the first copy of the tables, nil when the system has none. See Snapshot.

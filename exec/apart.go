@@ -22,9 +22,12 @@ func absorbsNothing(s *planner.Sink) bool {
 // apart lists a table once more for each sink that takes its copy exactly, so that such a sink has a copy and a hand-over
 // of its own. Sharing would be wrong twice: a crash between the commits of two such sinks leaves one with a copy and one
 // without, and a keyed sink that saw a copy which was given up would keep rows whose deletion lies before the hand-over.
-// The outcome depends on the plan alone: saved partitions name their tables by index.
-func apart(p *planner.Pipeline) *planner.Pipeline {
+// The outcome depends on the plan alone: saved partitions name their tables by index. Origins are the indexes in p.
+func apart(p *planner.Pipeline) (plan *planner.Pipeline, origins []int) {
 	q := *p
+	for table := range p.Source.Read.Tables {
+		origins = append(origins, table)
+	}
 	q.Routes = slices.Clone(p.Routes)
 	q.Source.Modes = slices.Clone(p.Source.Modes)
 	q.Source.Read.Tables = slices.Clone(p.Source.Read.Tables)
@@ -41,6 +44,7 @@ func apart(p *planner.Pipeline) *planner.Pipeline {
 			own := p.Source.Read.Tables[table]
 			q.Source.Read.Tables = append(q.Source.Read.Tables, own)
 			q.Source.Modes = append(q.Source.Modes, p.Source.Modes[table])
+			origins = append(origins, table)
 			for i := range q.Routes {
 				if q.Routes[i].Table == table && q.Routes[i].Sink == sink {
 					q.Routes[i].Table = len(q.Source.Read.Tables) - 1
@@ -48,7 +52,7 @@ func apart(p *planner.Pipeline) *planner.Pipeline {
 			}
 		}
 	}
-	return &q
+	return &q, origins
 }
 
 // sinksOf are the sinks that a table feeds, in the order of the plan.

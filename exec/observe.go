@@ -21,6 +21,10 @@ type Saved struct {
 	ID   uint64
 	At   time.Time
 	Took time.Duration
+	// LagBytes is how much of the source's log was still to be read, and Lag how old the newest row was when it had been
+	// written, if the source knows: both are 0 otherwise.
+	LagBytes int64
+	Lag      time.Duration
 }
 
 // Event is something rare. What says which fields are set.

@@ -29,6 +29,7 @@ type unit struct {
 	position  change.Position // of the last batch that was written whole
 	midway    bool            // rows were written after position: the stretch that they belong to has not ended
 	fresh     bool            // position moved since the last checkpoint
+	lag       lag
 	rows      int64           // written since the last checkpoint
 	last      time.Time       // when the last checkpoint was taken
 	quiet     context.Context // ends when the next checkpoint is due; nil while nothing is there to save
@@ -45,13 +46,9 @@ func (u *unit) loop(read, work context.Context) error {
 		b, err := u.next(read)
 		switch {
 		case err == nil:
-			err = u.write(work, b)
-			rows, bytes := b.Len(), b.Bytes
-			b.Release() // Invariant 6: here and only here, written or not.
-			if err != nil {
+			if err := u.take(work, b); err != nil {
 				return err
 			}
-			u.advance(b.Position, rows, bytes)
 		case !u.wentQuiet(read, err):
 			return err
 		}
@@ -83,14 +80,23 @@ func (u *unit) wentQuiet(read context.Context, err error) bool {
 	return u.quiet != nil && u.quiet.Err() != nil && read.Err() == nil && errors.Is(err, context.DeadlineExceeded)
 }
 
-// advance notes that everything up to p was written. Invariant 3: called after the write, with the batch's own position.
-func (u *unit) advance(p change.Position, rows int, bytes int64) {
+// take writes a batch, gives it back, and then notes that everything up to its position was written.
+func (u *unit) take(ctx context.Context, b change.Batch) error {
+	err := u.write(ctx, b)
+	rows := b.Len()
+	b.Release() // Invariant 6: here and only here, written or not.
+	if err != nil {
+		return err
+	}
 	u.rows += int64(rows)
-	u.limit.take(rows, bytes)
-	if u.midway = p == nil; !u.midway {
-		u.position = append(u.position[:0], p...)
+	u.limit.take(rows, b.Bytes)
+	u.lag.note(&b)
+	// Invariant 3: the position moves after the write, and only with a batch that has one.
+	if u.midway = b.Position == nil; !u.midway {
+		u.position = append(u.position[:0], b.Position...)
 		u.fresh = true
 	}
+	return nil
 }
 
 // due decides the rhythm: after the interval, or earlier when many rows have come, but not so often that a fast stream
@@ -125,7 +131,7 @@ func (u *unit) checkpoint(ctx context.Context, next checkpoint.Checkpoint) error
 			next.Tokens[s.plan.Table.Name] = token
 		}
 	}
-	next.Status = u.status(next.Status)
+	next.Status = u.status(next.Status, next.Position)
 	// Invariant 1: nothing below happens unless this is durable. A save whose answer is lost ends the run: only loading
 	// tells whether it was applied.
 	if err := u.around(u.name, Save, next.ID, func() error { return u.Store.Save(ctx, u.name, next) }); err != nil {
@@ -144,7 +150,7 @@ func (u *unit) checkpoint(ctx context.Context, next checkpoint.Checkpoint) error
 	}
 	u.fresh, u.rows, u.last = false, 0, time.Now()
 	u.forgetQuiet()
-	u.Observer.Saved(Saved{Unit: u.name, ID: next.ID, At: u.last, Took: u.last.Sub(started)})
+	u.Observer.Saved(Saved{Unit: u.name, ID: next.ID, At: u.last, Took: u.last.Sub(started), LagBytes: u.lag.bytes, Lag: u.lag.age})
 	return nil
 }
 

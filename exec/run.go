@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/checkpoint"
 	"github.com/syncsql/syncsql/connectors"
 	"github.com/syncsql/syncsql/planner"
@@ -45,7 +47,8 @@ func Run(ctx context.Context, p *planner.Pipeline, o Options) error {
 // runner is one run of a pipeline; its units share it.
 type runner struct {
 	Options
-	plan    *planner.Pipeline
+	plan    *planner.Pipeline // with some tables listed apart
+	origins []int             // by table of plan: its index in the plan that was given
 	rhythm  rhythm
 	limit   *limiter
 	letters *letters
@@ -71,8 +74,8 @@ func newRunner(p *planner.Pipeline, o Options) *runner {
 	if o.Alloc == nil {
 		o.Alloc = memory.DefaultAllocator
 	}
-	p = apart(p)
-	r := &runner{Options: o, plan: p, rhythm: rhythmOf(p), limit: newLimiter(p.MaxRowsPerSecond, p.MaxBytesPerSecond)}
+	p, origins := apart(p)
+	r := &runner{Options: o, plan: p, origins: origins, rhythm: rhythmOf(p), limit: newLimiter(p.MaxRowsPerSecond, p.MaxBytesPerSecond)}
 	r.letters = &letters{runner: r, open: map[string]*letterbox{}, busy: make(chan struct{}, 1)}
 	r.parent = unit{runner: r, name: p.Name}
 	return r
@@ -202,7 +205,7 @@ func compatible(c *checkpoint.Checkpoint, p *planner.Pipeline) error {
 // save writes a checkpoint that no row belongs to.
 func (u *unit) save(ctx context.Context, effect Effect, next checkpoint.Checkpoint) error {
 	next.ID = u.saved.ID + 1
-	next.Status = u.status(next.Status)
+	next.Status = u.status(next.Status, next.Position)
 	if err := u.around(u.name, effect, next.ID, func() error { return u.Store.Save(ctx, u.name, next) }); err != nil {
 		return fmt.Errorf("save checkpoint %d: %w", next.ID, err)
 	}
@@ -211,11 +214,30 @@ func (u *unit) save(ctx context.Context, effect Effect, next checkpoint.Checkpoi
 }
 
 // status fills what every checkpoint carries.
-func (r *runner) status(s checkpoint.Status) checkpoint.Status {
-	s.Guarantee = r.plan.Deliver.Guarantee
-	s.RowsIn, s.RowsOut, s.Rejected = r.rowsIn.Load(), r.rowsOut.Load(), r.rejected.Load()
+func (u *unit) status(s checkpoint.Status, at change.Position) checkpoint.Status {
+	s.Guarantee = u.plan.Deliver.Guarantee
+	s.RowsIn, s.RowsOut, s.Rejected = u.rowsIn.Load(), u.rowsOut.Load(), u.rejected.Load()
+	s.LagBytes, s.LagMillis = u.lag.bytes, u.lag.age.Milliseconds()
 	s.Saved = time.Now()
+	if show := u.plan.Source.Connector.Show; show != nil && at != nil {
+		s.Position = show(at)
+	} else {
+		s.Position = hex.EncodeToString(at)
+	}
 	return s
+}
+
+// lag is how far the source was ahead when the last batch had been written.
+type lag struct {
+	bytes int64
+	age   time.Duration
+}
+
+func (l *lag) note(b *change.Batch) {
+	l.bytes = b.Behind
+	if b.Committed > 0 {
+		l.age = max(0, time.Since(time.UnixMicro(b.Committed)))
+	}
 }
 
 // read is what the source is opened with.
@@ -302,10 +324,7 @@ func (u *unit) stop(ctx context.Context) error {
 	for u.midway {
 		b, err := u.source.Next(tail)
 		if err == nil {
-			err = u.write(ctx, b)
-			rows, bytes := b.Len(), b.Bytes
-			b.Release()
-			u.advance(b.Position, rows, bytes)
+			err = u.take(ctx, b)
 		}
 		if err != nil && u.died.Load() {
 			return err

@@ -271,7 +271,7 @@ func (w *world) check() {
 
 // copyOf is the index of the copy that a sink takes exactly of a table; -1 when it takes none.
 func (w *world) copyOf(sink, table int) int {
-	p := apart((&life{world: w}).pipeline())
+	p, _ := apart((&life{world: w}).pipeline())
 	for _, r := range p.Routes {
 		if t := p.Source.Read.Tables[r.Table]; r.Sink == sink && t.ExactHandover && logical(t.Name) == table {
 			return r.Table

@@ -145,7 +145,7 @@ func (u *unit) close(err *error) {
 // write sends a batch through every program of its table.
 func (u *unit) write(ctx context.Context, b change.Batch) error {
 	u.rowsIn.Add(uint64(b.Len()))
-	u.Observer.Read(b.Table, b.Len(), b.Bytes)
+	u.Observer.Read(u.origins[b.Table], b.Len(), b.Bytes)
 	for _, s := range u.sinks {
 		s.midway = s.midway || s.once
 	}
