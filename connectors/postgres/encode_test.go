@@ -1,11 +1,14 @@
 package postgres
 
 import (
+	"bytes"
 	"math"
+	"math/big"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/connectors/postgres/pgtest"
@@ -235,5 +238,93 @@ func TestEncodeMisfits(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\ndoes not say %s", err, want)
 		}
+	}
+}
+
+// FuzzEncodeNumericText: any text that is taken for a number comes back with the same value and the same number of
+// decimals, and any other gives an error.
+func FuzzEncodeNumericText(f *testing.F) {
+	for _, s := range []string{"0", "-0.00", "1e5", "12345678901234567890.0001", "NaN", "-inf", "1.5e-7", ".5", "5.", "1e131071", "", "+", "0x1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		rule := numericRule{whole: -1, name: "numeric"}
+		b, err := appendNumericText(nil, s, &rule)
+		if err != nil {
+			if len(b) != 0 {
+				t.Fatalf("%q: an error and %d bytes", s, len(b))
+			}
+			return
+		}
+		text, err := renderNumeric(nil, b[4:])
+		if err != nil {
+			t.Fatalf("%q: %v", s, err)
+		}
+		if b[8]&0xc0 == 0xc0 {
+			return // a word
+		}
+		want, ok := new(big.Rat).SetString(strings.TrimSpace(s))
+		got, ok2 := new(big.Rat).SetString(string(text))
+		if !ok || !ok2 || want.Cmp(got) != 0 {
+			t.Fatalf("%q became %s", s, text)
+		}
+		again, err := appendNumericText(nil, string(text), &rule)
+		if err != nil || !bytes.Equal(again, b) {
+			t.Fatalf("%q became %s, which is %x and not %x (%v)", s, text, again, b, err)
+		}
+	})
+}
+
+// FuzzEncodeDecimal: a decimal has the same bytes as its text.
+func FuzzEncodeDecimal(f *testing.F) {
+	f.Add(int64(0), uint64(0), uint8(2))
+	f.Add(int64(-1), uint64(0xffffffffffffff85), uint8(2))
+	f.Add(int64(5421010862427522170), uint64(687399551400673279), uint8(38))
+	f.Fuzz(func(t *testing.T, hi int64, lo uint64, scale uint8) {
+		v := decimal128.New(hi, lo)
+		if scale > 38 || !v.FitsInPrecision(38) {
+			return
+		}
+		rule := numericRule{whole: -1, name: "numeric"}
+		got, err := decimals([]decimal128.Num{v}, nulls{}, int(scale), rule)(nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The library's own text turns long numbers into floats.
+		digits := v.Abs().BigInt().String()
+		for len(digits) <= int(scale) {
+			digits = "0" + digits
+		}
+		point := len(digits) - int(scale)
+		text := digits[:point] + "." + digits[point:]
+		if v.Sign() < 0 {
+			text = "-" + text
+		}
+		want, err := appendNumericText(nil, text, &rule)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%s: got %x, want %x (%v)", text, got, want, err)
+		}
+	})
+}
+
+// TestEncodeAllocates: nothing is allocated for a row or a value; a batch costs a few closures.
+func TestEncodeAllocates(t *testing.T) {
+	x := newSinkRig(t, 1, ordersSpec, ordersDDL)
+	x.open()
+	s := x.sink.(*sink)
+	key := int64(0)
+	batch := x.orders(1000, func() (change.Kind, int64) { key++; return change.Kind(key % 2 * 2), key })
+	defer batch.Release()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := testing.AllocsPerRun(20, func() {
+		s.fill.reset()
+		if err := s.encode(t.Context(), &batch); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.fill.reset()
+	if n > 40 {
+		t.Fatalf("%v allocations for a batch of 1000 rows", n)
 	}
 }

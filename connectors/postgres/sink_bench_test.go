@@ -7,16 +7,21 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/connectors"
+	"github.com/syncsql/syncsql/connectors/postgres/pgtest"
 )
 
 const (
@@ -81,6 +86,66 @@ func BenchmarkSinkEncode(b *testing.B) {
 			b.ReportMetric(float64(b.N)*1000/b.Elapsed().Seconds()/1e6, "Mrows/s")
 		})
 	}
+}
+
+// BenchmarkSinkLatency writes lone changes to a server that syncs, and compares with the same insert sent by hand: what is
+// between the two is what the sink adds to a commit.
+func BenchmarkSinkLatency(b *testing.B) {
+	server := pgtest.StartNew(b, "fsync = on")
+	x := newSinkRig(b, 1, ordersSpec, "select 1")
+	x.url = server.CreateDB(b)
+	x.option("url", x.url)
+	pgtest.Exec(b, x.url, ordersDDL, "create table p (id bigint primary key, epoch bigint, position bytea)", "insert into p values (1, 1)")
+	key := int64(0)
+	b.Run("sink", func(b *testing.B) {
+		x.open()
+		var took durations
+		for b.Loop() {
+			batch := x.orders(1, func() (change.Kind, int64) { key++; return change.Insert, key })
+			started := time.Now()
+			if err := x.sink.Write(context.Background(), batch); err != nil {
+				b.Fatal(err)
+			}
+			x.flush()
+			took = append(took, time.Since(started))
+			batch.Release()
+		}
+		took.report(b)
+	})
+	b.Run("by hand", func(b *testing.B) {
+		c, err := dial(context.Background(), x.table.Options, "p")
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.Close(context.Background())
+		if _, err := c.Prepare(context.Background(), "i", "insert into t values ($1, 5, 'shipped', 1.25, '"+note+"', now(), now())", nil); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := c.Prepare(context.Background(), "p", "update p set position = 'abc' where id = 1 and epoch = 1", nil); err != nil {
+			b.Fatal(err)
+		}
+		var took durations
+		for b.Loop() {
+			key++
+			started := time.Now()
+			batch := &pgconn.Batch{}
+			batch.ExecPrepared("i", [][]byte{fmt.Append(nil, key)}, nil, nil)
+			batch.ExecPrepared("p", nil, nil, nil)
+			if _, err := c.ExecBatch(context.Background(), batch).ReadAll(); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(started))
+		}
+		took.report(b)
+	})
+}
+
+type durations []time.Duration
+
+func (d durations) report(b *testing.B) {
+	slices.Sort(d)
+	b.ReportMetric(float64(d[len(d)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(d[len(d)*95/100].Microseconds()), "p95-µs")
 }
 
 // mixed is half inserts, four in ten updates, one in ten deletes.

@@ -337,6 +337,39 @@ func TestSinkManyPositions(t *testing.T) {
 		`p|t|\x0000000000000001`, fmt.Sprintf(`p/part|t|\x%x`, "elsewhere"))
 }
 
+// TestSinkWaitsItsTurn opens a sink without positions while a session of the run before still waits for the server: what
+// that one sent comes first.
+func TestSinkWaitsItsTurn(t *testing.T) {
+	x := newSinkRig(t, 1, "id BIGINT; s STRING", "create table t (id bigint primary key, s text)")
+	x.table.Guarantee = "at-least-once"
+	x.open()
+	old := x.sink.(*sink)
+	x.sink = nil
+	release := lockTable(t, x.url)
+	b := x.batch(ins(1, "older"))
+	if err := old.Write(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	b.Release()
+	pid := fmt.Sprint(old.apply.w.pid)
+	pgtest.Eventually(t, 20*time.Second, "the old run waits for the lock", func() bool {
+		return pgtest.Rows(t, x.url, "select coalesce(wait_event_type, '') from pg_stat_activity where pid = "+pid)[0][0] == "Lock"
+	})
+	_ = old.Close() // its session still waits
+	opened := make(chan error)
+	go func() { opened <- x.tryOpen() }()
+	pgtest.Eventually(t, 20*time.Second, "the new run waits its turn", func() bool {
+		return pgtest.Rows(t, x.url, "select count(*) from pg_stat_activity where wait_event = 'advisory'")[0][0] == "1"
+	})
+	release()
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
+	x.write(ins(1, "newer"))
+	x.flush()
+	x.holds("select s from t", "newer")
+}
+
 // TestSinkStaleEpoch keeps an older run from committing even what it had sent before the newer one opened.
 func TestSinkStaleEpoch(t *testing.T) {
 	x := newSinkRig(t, 0, "id BIGINT", "create table t (id bigint)")
@@ -351,7 +384,7 @@ func TestSinkStaleEpoch(t *testing.T) {
 	b.Release()
 	pid := fmt.Sprint(old.apply.w.pid)
 	pgtest.Eventually(t, 20*time.Second, "the old run waits for the lock", func() bool {
-		return slices.Equal(pgtest.Rows(t, x.url, "select wait_event_type from pg_stat_activity where pid = "+pid)[0], []string{"Lock"})
+		return slices.Equal(pgtest.Rows(t, x.url, "select coalesce(wait_event_type, '') from pg_stat_activity where pid = "+pid)[0], []string{"Lock"})
 	})
 	y := *x
 	y.sink = nil

@@ -35,6 +35,11 @@ func newSink(ctx context.Context, conn *pgconn.PgConn, w connectors.Write) (*sin
 			return nil, err
 		}
 	}
+	if a.positions == nil {
+		if err := takeTurn(ctx, conn, &w); err != nil {
+			return nil, err
+		}
+	}
 	if a.w, err = newWire(ctx, conn); err != nil {
 		return nil, fmt.Errorf("open the sink: %w", err)
 	}
@@ -57,6 +62,22 @@ func prepareSession(ctx context.Context, c *pgconn.PgConn, w *connectors.Write) 
 			return connectors.Permanent(fmt.Errorf("prepare the session: %w", err),
 				fmt.Sprintf("the role may not set session_replication_role: grant it that right, or set '%s' to 'origin'", triggers.Key))
 		}
+		return fmt.Errorf("prepare the session: %w", err)
+	}
+	return nil
+}
+
+// takeTurn waits until no session of an earlier run writes for this sink. Without it, what a run had sent before it died
+// could be committed after the rows of the run that repeats it, and the older values would stay.
+func takeTurn(ctx context.Context, c *pgconn.PgConn, w *connectors.Write) error {
+	key := []byte("syncsql " + w.Pipeline + " " + w.Sink)
+	if _, err := c.Exec(ctx, "set lock_timeout = '60s'").ReadAll(); err != nil {
+		return fmt.Errorf("prepare the session: %w", err)
+	}
+	if err := c.ExecParams(ctx, "select pg_advisory_lock(hashtextextended($1, 0))", [][]byte{key}, nil, nil, nil).Read().Err; err != nil {
+		return fmt.Errorf("wait for an earlier session of sink %q of pipeline %q to end: %w", w.Sink, w.Pipeline, err)
+	}
+	if _, err := c.Exec(ctx, "set lock_timeout = 0").ReadAll(); err != nil {
 		return fmt.Errorf("prepare the session: %w", err)
 	}
 	return nil
