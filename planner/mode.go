@@ -231,8 +231,12 @@ func (w *work) otherModes(s *sink) {
 		if at == (ddl.Span{}) {
 			at = s.at
 		}
-		w.fail(ddl.Errorf(at, "option-of-other-mode", "option %q belongs to mode %q, but table %q is written with mode %q",
-			s.spelled(key), other, s.table.Name, s.mode.Name).WithHelp("remove '%s', or choose '%s' = '%s'", s.spelled(key), writeModeOption, other))
+		option, has, wants := writeModeOption, s.mode.Name, other.Name
+		if has == wants {
+			option, has, wants = guaranteeOption, s.mode.Guarantee, other.Guarantee
+		}
+		w.fail(ddl.Errorf(at, "option-of-other-mode", "option %q belongs to '%s' = '%s', but table %q is written with '%s'",
+			s.spelled(key), option, wants, s.table.Name, has).WithHelp("remove '%s', or choose '%s' = '%s'", s.spelled(key), option, wants))
 	}
 }
 
@@ -250,6 +254,10 @@ func options(conditions []connectors.When, names map[string]string) string {
 		key := c.Option
 		if user, ok := names[key]; ok {
 			key = user
+		}
+		if c.Value == "" {
+			out = append(out, fmt.Sprintf("no '%s'", key))
+			continue
 		}
 		out = append(out, fmt.Sprintf("'%s' = '%s'", key, c.Value))
 	}

@@ -170,17 +170,21 @@ func (d *declared) othersKeys() (map[string]string, string) {
 	if !ok {
 		return nil, ""
 	}
-	return d.keysBut(func(m *connectors.WriteMode) bool { return strings.EqualFold(m.Name, strings.TrimSpace(e.Text)) }), e.Text
+	others := map[string]string{}
+	for key, m := range d.keysBut(func(m *connectors.WriteMode) bool { return strings.EqualFold(m.Name, strings.TrimSpace(e.Text)) }) {
+		others[key] = m.Name
+	}
+	return others, e.Text
 }
 
 // keysBut are the keys that belong to modes for which chosen is false, and to none for which it is true.
-func (d *declared) keysBut(chosen func(*connectors.WriteMode) bool) map[string]string {
-	others := map[string]string{}
+func (d *declared) keysBut(chosen func(*connectors.WriteMode) bool) map[string]*connectors.WriteMode {
+	others := map[string]*connectors.WriteMode{}
 	for i := range d.connector.WriteModes {
 		m := &d.connector.WriteModes[i]
 		for _, key := range m.Options {
 			if _, ok := others[key]; !ok && !chosen(m) {
-				others[key] = m.Name
+				others[key] = m
 			}
 		}
 	}
@@ -286,11 +290,7 @@ func (s *source) chooseMode() bool {
 func readModes(c *connectors.Connector) string {
 	var lines []string
 	for _, m := range c.ReadModes {
-		var when []string
-		for _, x := range m.When {
-			when = append(when, fmt.Sprintf("'%s' = '%s'", x.Option, x.Value))
-		}
-		lines = append(lines, fmt.Sprintf("%s (%s)", m.Name, strings.Join(when, ", ")))
+		lines = append(lines, fmt.Sprintf("%s (%s)", m.Name, options(m.When, nil)))
 	}
 	return "there are " + strings.Join(lines, "; ")
 }
