@@ -21,7 +21,7 @@ import (
 )
 
 // demoKillAt is the checkpoint after which the demo kills its first run.
-const demoKillAt = 5
+const demoKillAt = 15
 
 func setupDemo(f *flags) func(context.Context, []string, streams) int {
 	keep := f.String("dir", "", "keep the result in `DIR` instead of a folder that is removed")
@@ -121,8 +121,10 @@ func (d *demo) killed() (id uint64, err error) {
 	}
 }
 
-// checkpoint is the last one in the state store; 0 while there is none to see.
-func (d *demo) checkpoint() uint64 {
+func (d *demo) checkpoint() uint64 { return d.checkpointOf("demo") }
+
+// checkpointOf is the last one of a pipeline in the state store; 0 while there is none to see.
+func (d *demo) checkpointOf(pipeline string) uint64 {
 	if _, err := os.Stat(filepath.Join(d.dir, "state.db")); err != nil {
 		return 0
 	}
@@ -131,7 +133,7 @@ func (d *demo) checkpoint() uint64 {
 		return 0
 	}
 	defer store.Close()
-	c, err := store.Load(d.ctx, "demo")
+	c, err := store.Load(d.ctx, pipeline)
 	if err != nil {
 		return 0
 	}
@@ -246,7 +248,7 @@ func (d *demo) table() (map[string]string, error) {
 
 func (d *demo) show() error {
 	grid := [][]string{{"size", "orders", "least", "most"}}
-	err := d.query("SELECT size, COUNT(*), MIN(amount), MAX(amount) FROM orders GROUP BY size ORDER BY MIN(CAST(amount AS REAL))",
+	err := d.query("SELECT size, COUNT(*), printf('%.2f', MIN(CAST(amount AS REAL))), printf('%.2f', MAX(CAST(amount AS REAL))) FROM orders GROUP BY size ORDER BY MIN(CAST(amount AS REAL))",
 		func(v []string) { grid = append(grid, v) })
 	if err == nil {
 		writeGrid(d.out, grid, false)

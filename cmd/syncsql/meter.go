@@ -28,6 +28,9 @@ type meter struct {
 
 	pending atomic.Int64 // when the first row after the last checkpoint was read, Unix nanoseconds; 0: all is saved
 	saved   atomic.Int64 // when the last checkpoint was taken
+	behind  atomic.Int64 // bytes of the source's log that were unread at the last checkpoint
+	lag     atomic.Int64 // age of the newest row when it was written, nanoseconds
+	knows   atomic.Bool  // the source says how far behind it is
 
 	mu       sync.Mutex // guards what is rare
 	phase    string
@@ -75,6 +78,11 @@ func (m *meter) Saved(s exec.Saved) {
 	m.pending.Store(0)
 	m.saved.Store(s.At.UnixNano())
 	m.took.Observe(s.Took.Seconds())
+	m.behind.Store(s.LagBytes)
+	m.lag.Store(int64(s.Lag))
+	if s.LagBytes > 0 || s.Lag > 0 {
+		m.knows.Store(true)
+	}
 	m.mu.Lock()
 	m.retrying = false
 	m.mu.Unlock()
@@ -125,7 +133,7 @@ type reading struct {
 	Retries  int64
 	Age      time.Duration // of the last checkpoint; 0 before the first
 	Failure  error
-	// Lag is how far the source was ahead at the last checkpoint, if it knows.
+	// How far the source was ahead at the last checkpoint, if it knows.
 	LagKnown   bool
 	LagBytes   int64
 	LagSeconds float64
@@ -143,6 +151,7 @@ func (m *meter) now() reading {
 	if at := m.saved.Load(); at > 0 {
 		r.Age = r.Time.Sub(time.Unix(0, at))
 	}
+	r.LagKnown, r.LagBytes, r.LagSeconds = m.knows.Load(), m.behind.Load(), time.Duration(m.lag.Load()).Seconds()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r.Phase, r.Retries, r.Failure = m.phase, m.retries, m.failure

@@ -71,6 +71,8 @@ var (
 	rowErrors     = describe("row_errors_total", "Rows that a policy skipped or sent to a dead-letter table.", "table")
 	retries       = describe("retries_total", "Restarts after an error.")
 	checkpointAge = describe("checkpoint_age_seconds", "Time since the last checkpoint.")
+	lagBytes      = describe("lag_bytes", "Bytes of the source's log that were still unread at the last checkpoint.")
+	lagSeconds    = describe("lag_seconds", "Age of the newest row when it was written, at the last checkpoint.")
 	snapshotPart  = describe("snapshot_percent", "How much of the first copy is done.")
 	failed        = describe("failed", "1 when the pipeline has failed.")
 )
@@ -104,6 +106,10 @@ func (ms *meters) Collect(ch chan<- prometheus.Metric) {
 		m.mu.Unlock()
 		count(retries, float64(r.Retries), name)
 		gauge(checkpointAge, r.Age.Seconds(), name)
+		if r.LagKnown {
+			gauge(lagBytes, float64(r.LagBytes), name)
+			gauge(lagSeconds, r.LagSeconds, name)
+		}
 		if r.Percent >= 0 {
 			gauge(snapshotPart, r.Percent, name)
 		}

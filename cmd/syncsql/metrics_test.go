@@ -40,7 +40,7 @@ func TestMetrics(t *testing.T) {
 	m.Wrote(0, 90, 4500)
 	m.Note(exec.Event{What: exec.RowRejected, Table: "dst"})
 	m.Note(exec.Event{What: exec.Retry})
-	m.Saved(exec.Saved{At: time.Now(), Took: 5 * time.Millisecond})
+	m.Saved(exec.Saved{At: time.Now(), Took: 5 * time.Millisecond, LagBytes: 4096, Lag: 1500 * time.Millisecond})
 	_, body := get(t, ms.handler(), "/metrics")
 	for _, want := range []string{
 		`syncsql_rows_read_total{pipeline="orders",table="src"} 100`,
@@ -52,6 +52,8 @@ func TestMetrics(t *testing.T) {
 		`syncsql_checkpoint_age_seconds{pipeline="orders"}`,
 		`syncsql_checkpoint_duration_seconds_count{pipeline="orders"} 1`,
 		`syncsql_batch_rows_count{pipeline="orders"} 1`,
+		`syncsql_lag_bytes{pipeline="orders"} 4096`,
+		`syncsql_lag_seconds{pipeline="orders"} 1.5`,
 		`syncsql_failed{pipeline="orders"} 0`,
 	} {
 		if !strings.Contains(body, want) {
