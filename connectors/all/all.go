@@ -7,6 +7,7 @@ import (
 	"github.com/syncsql/syncsql/connectors"
 	"github.com/syncsql/syncsql/connectors/blackhole"
 	"github.com/syncsql/syncsql/connectors/datagen"
+	"github.com/syncsql/syncsql/connectors/filesystem"
 	"github.com/syncsql/syncsql/connectors/memory"
 	"github.com/syncsql/syncsql/connectors/postgres"
 	"github.com/syncsql/syncsql/connectors/print"
@@ -18,6 +19,7 @@ func List(db *memory.DB) []*connectors.Connector {
 	return []*connectors.Connector{
 		postgres.Connector(),
 		sqlite.Connector(),
+		filesystem.Connector(),
 		datagen.Connector(),
 		print.Connector(),
 		blackhole.Connector(),
