@@ -33,7 +33,8 @@ type bench struct {
 // result is one run: value is rows per second, or milliseconds for latency.
 type result struct {
 	value   float64
-	rssMax  int64 // bytes; 0 when it is not syncsql
+	rssMax  int64   // bytes; 0 when it is not syncsql
+	cpu     float64 // seconds that syncsql used
 	spoilt  bool
 	problem string
 }
@@ -159,7 +160,7 @@ func (b *bench) alternate(figure string, variants map[string]func() result) erro
 func (b *bench) record(figure, variant string, r result) {
 	note := ""
 	if r.rssMax > 0 {
-		note = fmt.Sprintf("  peak rss %d MiB", r.rssMax>>20)
+		note = fmt.Sprintf("  peak rss %d MiB, cpu %.1f s", r.rssMax>>20, r.cpu)
 	}
 	if r.spoilt {
 		note += "  spoilt"

@@ -80,6 +80,18 @@ func treeTicks(roots []int) float64 {
 	return sum
 }
 
+// processSeconds is the CPU time of one process so far.
+func processSeconds(pid int) float64 {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	f := strings.Fields(string(b)[strings.LastIndexByte(string(b), ')')+1:])
+	if len(f) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseFloat(f[11], 64)
+	system, _ := strconv.ParseFloat(f[12], 64)
+	return (user + system) / ticksPerSecond
+}
+
 // waitQuiet returns once the machine was nearly idle for a second, or at the limit.
 func waitQuiet(limit time.Duration) {
 	deadline := time.Now().Add(limit)

@@ -128,10 +128,10 @@ func (b *bench) syncsqlSnapshot() result {
 	}
 	// A snapshot ends by itself; what counts is when the rows are there.
 	end, err := until(b.dst, "run", b.allRows(), 100*time.Millisecond, limit, func() error { return nil })
-	rss := peakRSS(p.cmd.Process.Pid)
+	rss, cpu := peakRSS(p.cmd.Process.Pid), processSeconds(p.cmd.Process.Pid)
 	p.stop()
 	r := b.finish("base", b.rows, t, end, err)
-	r.rssMax = rss
+	r.rssMax, r.cpu = rss, cpu
 	return r
 }
 
@@ -148,10 +148,10 @@ func (b *bench) syncsqlApply(name string, changes int) result {
 		return failed(err)
 	}
 	end, err := until(b.dst, "run", fmt.Sprintf("select exists(select from orders where id=%d)", marker), every, limit, p.alive)
-	rss := peakRSS(p.cmd.Process.Pid)
+	rss, cpu := peakRSS(p.cmd.Process.Pid), processSeconds(p.cmd.Process.Pid)
 	p.stop()
 	r := b.finish("src_"+name, changes, t, end, err)
-	r.rssMax = rss
+	r.rssMax, r.cpu = rss, cpu
 	return r
 }
 
