@@ -239,7 +239,7 @@ func metadataOf(c *connectors.Connector, key string) *connectors.MetadataColumn 
 func metadataType(m *connectors.MetadataColumn, as *ddl.Type) *ddl.Type {
 	t, err := catalog.SQLType(m.Type)
 	if err != nil {
-		panic(fmt.Sprintf("metadata column %s: %v", m.Key, err)) // TestConnectors checks every list
+		panic(fmt.Sprintf("metadata column %s: %v", m.Key, err)) // session.TestConnectors checks every list
 	}
 	if as != nil && sameArrow(t, as) {
 		return as

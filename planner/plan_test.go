@@ -15,11 +15,8 @@ import (
 
 	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/connectors"
-	"github.com/syncsql/syncsql/connectors/all"
-	memdb "github.com/syncsql/syncsql/connectors/memory"
 	"github.com/syncsql/syncsql/ddl"
 	"github.com/syncsql/syncsql/eval"
-	"github.com/syncsql/syncsql/option"
 )
 
 const ordersTable = `CREATE TABLE orders (id BIGINT, name VARCHAR(5), total DECIMAL(10, 2), PRIMARY KEY (id) NOT ENFORCED)
@@ -260,45 +257,6 @@ func TestResolve_is_bounded(t *testing.T) {
 	}
 	if p := planned(t, b.String()); len(p) != 1 || len(p[0].Routes) != 1001 || len(p[0].Source.Read.Tables) != 1 {
 		t.Error("1,001 branches over one table are not one source with as many routes")
-	}
-}
-
-// What the planner relies on in the lists of a connector.
-func TestConnectors(t *testing.T) {
-	for _, c := range append(slices.Clone(fakes), all.List(memdb.NewDB())...) {
-		for _, m := range c.Metadata {
-			typ := metadataType(&m, nil)
-			if stmts, errs := ddl.Parse("CREATE TABLE t (c " + m.SQL + ")"); len(errs) > 0 {
-				t.Errorf("%s: metadata %s has the type %s: %v", c.Name, m.Key, m.SQL, errs)
-			} else if declared := stmts[0].(*ddl.CreateTable).Columns[0].Type; !sameArrow(declared, typ) {
-				t.Errorf("%s: metadata %s is declared %s, but is %s", c.Name, m.Key, m.SQL, typ)
-			}
-		}
-		decls := declarations(c)
-		known := func(mode string, when []connectors.When) {
-			for _, w := range when {
-				if d := option.Find(decls, w.Option); d == nil || w.Value != "" && d.Validate(w.Value) != nil {
-					t.Errorf("%s: mode %s hangs on %s = %s, which cannot be set", c.Name, mode, w.Option, w.Value)
-				}
-			}
-		}
-		for _, m := range c.ReadModes {
-			known(m.Name, m.When)
-			if m.Emits.Has(change.UpdateBefore) != (m.BeforeImages == fullImages) {
-				t.Errorf("%s: mode %s emits %s with %q before-images", c.Name, m.Name, m.Emits, m.BeforeImages)
-			}
-		}
-		for _, m := range c.WriteModes {
-			known(m.Name, m.When)
-			if promises[m.Class].guarantee == "" {
-				t.Errorf("%s: mode %s has no delivery class", c.Name, m.Name)
-			}
-			for _, key := range m.Options {
-				if option.Find(c.Options, key) == nil {
-					t.Errorf("%s: mode %s lists the option %s, which is not declared", c.Name, m.Name, key)
-				}
-			}
-		}
 	}
 }
 

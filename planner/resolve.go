@@ -111,7 +111,7 @@ func (w *work) resolveSelect(q *ddl.Query, result *connectors.Connector) {
 	if rel == nil {
 		return
 	}
-	dst := &sink{at: q.At, result: true, declared: declared{table: &catalog.Table{Name: "result", At: q.At}, connector: result}}
+	dst := &sink{at: q.At, result: true, onError: OnError{Policy: Fail}, declared: declared{table: &catalog.Table{Name: "result", At: q.At}, connector: result}}
 	w.sinks = append(w.sinks, dst)
 	for _, b := range rel.branches {
 		r := &route{branch: b, dst: dst, insert: &ddl.Insert{At: q.At, Query: q}}
