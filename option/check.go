@@ -82,10 +82,27 @@ func (r *Rules) unknown(key string, at ddl.Span) (e *ddl.Error, near string) {
 	}
 	known = append(known, slices.Sorted(maps.Values(r.Names))...)
 	e = ddl.Errorf(at, "unknown-option", "unknown option %q", r.name(key))
-	if near = ddl.Nearest(key, known); near != "" {
+	if near = nearest(key, known); near != "" {
 		e.WithHelp("did you mean %q?", near)
 	}
 	return e, near
+}
+
+// nearest is a likely slip, or the one key that begins with what was written: 'database' for 'database-name'.
+func nearest(key string, known []string) string {
+	if near := ddl.Nearest(key, known); near != "" || len(key) < 4 {
+		return near
+	}
+	longer := ""
+	for _, k := range known {
+		if strings.HasPrefix(k, key) && k != longer {
+			if longer != "" {
+				return ""
+			}
+			longer = k
+		}
+	}
+	return longer
 }
 
 func (r *Rules) place(at ddl.Span) ddl.Span {

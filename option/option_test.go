@@ -59,6 +59,7 @@ func TestCheck(t *testing.T) {
 		"missing":            {nil, Rules{}, []string{`option "hostname" is missing [missing-option] / add 'hostname' = '...': host of the server.`}},
 		"missing in a role":  {map[string]string{"hostname": "h"}, Rules{Role: "sink"}, []string{`option "target" is missing [missing-option] / add 'target' = '...': where rows go.`}},
 		"unknown":            {map[string]string{"hostname": "h", "prot": "1"}, Rules{}, []string{`unknown option "prot" [unknown-option] / did you mean "port"?`}},
+		"unknown, short":     {map[string]string{"host": "h"}, Rules{}, []string{`unknown option "host" [unknown-option] / did you mean "hostname"?`}},
 		"unknown, far":       {map[string]string{"hostname": "h", "zzzzzz": "1"}, Rules{}, []string{`unknown option "zzzzzz" [unknown-option]`}},
 		"bad number":         {map[string]string{"hostname": "h", "port": "x"}, Rules{}, []string{`option "port": "x" is not a whole number [bad-option]`}},
 		"bad word":           {map[string]string{"hostname": "h", "scan.mode": "snapshto"}, Rules{}, []string{`option "scan.mode": "snapshto" is not one of cdc, snapshot [bad-option] / did you mean "snapshot"?`}},
