@@ -17,6 +17,8 @@ import (
 	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/checkpoint"
 	"github.com/syncsql/syncsql/connectors"
+	"github.com/syncsql/syncsql/ddl"
+	"github.com/syncsql/syncsql/eval"
 	"github.com/syncsql/syncsql/planner"
 )
 
@@ -284,8 +286,38 @@ func (l *life) pipeline() *planner.Pipeline {
 			Connector: &connectors.Connector{Name: "sim", OpenSink: l.mutateSink(l.openSink(i))}, Table: table, Mode: mode,
 		})
 		for _, feed := range s.feeds {
-			pipeline.Routes = append(pipeline.Routes, planner.Route{Table: feed, Sink: i, Emits: change.All})
+			pipeline.Routes = append(pipeline.Routes, planner.Route{Table: feed, Sink: i, Emits: change.All, Program: s.program()})
 		}
 	}
 	return pipeline
+}
+
+// program is SELECT key, id FROM t WHERE id % 3 <> 0; nil for a sink that takes all rows.
+func (s sinkPlan) program() *eval.Program {
+	if !s.filter {
+		return nil
+	}
+	scope := &eval.Scope{}
+	for i, f := range simSchema.Fields() {
+		scope.Columns = append(scope.Columns, eval.Column{Name: f.Name, Type: &ddl.Type{Kind: ddl.BigInt}, Index: i})
+	}
+	compile := func(e ddl.Expr) *eval.Expr {
+		compiled, errs := eval.Compile(e, scope)
+		if len(errs) > 0 {
+			panic(errs)
+		}
+		return compiled
+	}
+	column := func(name string) ddl.Expr { return &ddl.ColumnRef{Path: ddl.Path{{Name: name}}} }
+	number := func(text string) ddl.Expr { return &ddl.Literal{Kind: ddl.IntLiteral, Text: text} }
+	rest := &ddl.Binary{Op: "%", L: column("id"), R: number("3")}
+	p := &eval.Program{RowKinds: true, Filter: compile(&ddl.Binary{Op: "<>", L: rest, R: number("0")})}
+	for _, f := range simSchema.Fields() {
+		p.Outputs = append(p.Outputs, compile(column(f.Name)))
+		p.Rules = append(p.Rules, eval.Rule{Column: f.Name})
+	}
+	if s.keyed {
+		p.Key, p.MissedUpdate, p.KeyedDeletes = []int{0}, eval.MissedDeleted, true
+	}
+	return p
 }

@@ -57,7 +57,11 @@ type sinkPlan struct {
 	keyed  bool
 	feeds  []int // tables, one entry for each route
 	staged bool
+	filter bool // WHERE id % 3 <> 0
 }
+
+// passes reports whether the sink's query lets a row through.
+func (s sinkPlan) passes(id int64) bool { return !s.filter || id%3 != 0 }
 
 // row is one change of the log. ID is its own in the whole world.
 type row struct {
@@ -140,6 +144,7 @@ func (w *world) decide() {
 		if !s.keyed && w.rand.IntN(4) == 0 {
 			s.feeds = append(s.feeds, s.feeds[0]) // UNION ALL of one table with itself
 		}
+		s.filter = w.rand.IntN(3) == 0
 		p.sinks = append(p.sinks, s)
 	}
 }
@@ -253,13 +258,15 @@ func (w *world) check() {
 				}
 				if s.class != connectors.AppendOnly {
 					for _, r := range w.view(table, from) {
-						want[record{kind: change.Insert, key: r.key, id: r.id, copied: true}.String()]++
+						if s.passes(r.id) {
+							want[record{kind: change.Insert, key: r.key, id: r.id, copied: true}.String()]++
+						}
 					}
 				}
 			}
 			for _, txn := range w.txns[from:] {
 				for _, r := range txn {
-					if r.table == table {
+					if r.table == table && s.passes(r.id) {
 						want[record{kind: r.kind, key: r.key, id: r.id}.String()]++
 					}
 				}
@@ -308,7 +315,9 @@ func (w *world) checkState(sink int, t *table) {
 	want := map[int64]int64{}
 	for _, table := range w.plan.sinks[sink].feeds {
 		for key, r := range w.view(table, len(w.txns)) {
-			want[key] = r.id
+			if w.plan.sinks[sink].passes(r.id) {
+				want[key] = r.id
+			}
 		}
 	}
 	got := map[int64]int64{}
