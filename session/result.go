@@ -89,7 +89,7 @@ func (r result) Write(_ context.Context, b change.Batch) error {
 	if r.limit > 0 && r.rows == r.limit {
 		r.full()
 	}
-	if r.changelog {
+	if r.changelog || r.live {
 		return r.printer.flush()
 	}
 	return nil

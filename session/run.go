@@ -145,6 +145,7 @@ func (s *Session) runQuery(ctx context.Context, q *query, out printer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	q.target.printer, q.target.limit, q.target.full = out, q.pipeline.Limit, cancel
+	q.target.live = !bounded(q.pipeline)
 	if err := out.begin(headings(q.pipeline.Sinks[0].Table.Columns, q.target.changelog)); err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func TestCommandLines(t *testing.T) {
 		{"options nothing", exitRefused, `there is no connector "nothing"`},
 		{"version", exitDone, "syncsql "},
 		{"help", exitDone, "syncsql help COMMAND"},
-		{"options", exitDone, "memory     sink"},
+		{"options", exitDone, "staged     exactly-once "},
 		{"options memory", exitDone, "sink.write-mode"},
 		{"options memory --markdown", exitDone, "| sink.write-mode | "},
 	}
