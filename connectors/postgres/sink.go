@@ -22,6 +22,8 @@ type sink struct {
 	resume   change.Position
 	rowsMax  int
 	bytesMax int
+	// rowsGiven: rowsMax is the user's choice.
+	rowsGiven bool
 
 	mu       sync.Mutex
 	changed  *sync.Cond // of anything below
@@ -71,9 +73,18 @@ func (s *sink) Write(ctx context.Context, b change.Batch) error {
 	return nil
 }
 
+// full bounds a buffer. A copy is bounded by its bytes unless the user says how many rows: a transaction has to be large
+// for its commit not to matter.
 func (s *sink) full() bool {
-	return len(s.fill.ops) >= s.rowsMax || len(s.fill.arena) >= s.bytesMax
+	f := s.fill
+	if f.plain && !s.rowsGiven && len(f.arena) < copyBytes {
+		return len(f.arena) >= s.bytesMax
+	}
+	return len(f.ops) >= s.rowsMax || len(f.arena) >= s.bytesMax
 }
+
+// copyBytes is how much of a copy one transaction takes.
+const copyBytes = 8 << 20
 
 // note keeps where the rows end. In the middle of a stretch that is the position of the last row, if rows have one.
 func (s *sink) note(b *change.Batch) {

@@ -295,28 +295,28 @@ func (a *applier) join(group int) {
 // that later changes of the same key replaced, as the source made them, because another unique index may need the steps
 // in between. The transaction is open.
 func (a *applier) isolate(b *buffer, replay bool) error {
-	todo := make([]int32, 0, len(b.ops))
+	rest := make([]int32, 0, len(b.ops))
 	for i := range b.ops {
 		if o := &b.ops[i]; replay || !o.dead {
-			todo = append(todo, int32(i))
+			rest = append(rest, int32(i))
 		}
 	}
 	const most = 500
-	for size := most; len(todo) > 0; {
-		n := min(size, len(todo))
-		failed, err := a.these(b, todo[:n])
+	for size := most; len(rest) > 0; {
+		n := min(size, len(rest))
+		failed, err := a.these(b, rest[:n])
 		switch {
 		case err == nil:
-			todo, size = todo[n:], most
+			rest, size = rest[n:], most
 		case failed < 0 || !aboutRow(sqlState(err)):
 			return a.t.explain("write", err)
 		case failed > 0:
 			size = failed // those before it are good
 		default:
-			if err := a.refuse(b, &b.ops[todo[0]], err); err != nil {
+			if err := a.refuse(b, &b.ops[rest[0]], err); err != nil {
 				return err
 			}
-			todo, size = todo[1:], most
+			rest, size = rest[1:], most
 		}
 	}
 	return nil

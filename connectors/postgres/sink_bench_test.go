@@ -91,11 +91,8 @@ func BenchmarkSinkEncode(b *testing.B) {
 // BenchmarkSinkLatency writes lone changes to a server that syncs, and compares with the same insert sent by hand: what is
 // between the two is what the sink adds to a commit.
 func BenchmarkSinkLatency(b *testing.B) {
-	server := pgtest.StartNew(b, "fsync = on")
 	x := newSinkRig(b, 1, ordersSpec, "select 1")
-	x.url = server.CreateDB(b)
-	x.option("url", x.url)
-	pgtest.Exec(b, x.url, ordersDDL, "create table p (id bigint primary key, epoch bigint, position bytea)", "insert into p values (1, 1)")
+	x.synced(b, ordersDDL, "create table p (id bigint primary key, epoch bigint, position bytea)", "insert into p values (1, 1)")
 	key := int64(0)
 	b.Run("sink", func(b *testing.B) {
 		x.open()
@@ -140,6 +137,15 @@ func BenchmarkSinkLatency(b *testing.B) {
 	})
 }
 
+// synced moves to a server that syncs, with room for a benchmark.
+func (x *sinkRig) synced(b *testing.B, ddl ...string) {
+	b.Helper()
+	server := pgtest.StartNew(b, "fsync = on", "shared_buffers = 512MB", "max_wal_size = 4GB")
+	x.url = server.CreateDB(b)
+	x.option("url", x.url)
+	pgtest.Exec(b, x.url, ddl...)
+}
+
 type durations []time.Duration
 
 func (d durations) report(b *testing.B) {
@@ -164,8 +170,8 @@ func mixed(r *rand.Rand, top *int64) func() (change.Kind, int64) {
 
 // BenchmarkSinkApply writes mixed changes to a table of 200,000 rows, and BenchmarkSinkLoad inserts into an empty one.
 func BenchmarkSinkApply(b *testing.B) {
-	x := newSinkRig(b, 1, ordersSpec, ordersDDL,
-		"insert into t select i, i % 1000, 'shipped', i, '"+note+"', now(), now() from generate_series(1, 200000) i", "vacuum analyze t")
+	x := newSinkRig(b, 1, ordersSpec, "select 1")
+	x.synced(b, ordersDDL, "insert into t select i, i % 1000, 'shipped', i, '"+note+"', now(), now() from generate_series(1, 200000) i", "vacuum analyze t")
 	top := int64(200000)
 	x.measure(b, 100_000, mixed(rand.New(rand.NewPCG(1, 2)), &top))
 }
@@ -173,7 +179,8 @@ func BenchmarkSinkApply(b *testing.B) {
 func BenchmarkSinkLoad(b *testing.B) {
 	for _, keys := range []int{0, 1} {
 		b.Run(map[int]string{0: "append", 1: "upsert"}[keys], func(b *testing.B) {
-			x := newSinkRig(b, keys, ordersSpec, ordersDDL)
+			x := newSinkRig(b, keys, ordersSpec, "select 1")
+			x.synced(b, ordersDDL)
 			key := int64(0)
 			x.measure(b, 400_000, func() (change.Kind, int64) { key++; return change.Insert, key })
 		})

@@ -23,6 +23,7 @@ func newSink(ctx context.Context, conn *pgconn.PgConn, w connectors.Write) (*sin
 		w: w, t: t, fill: newBuffer(t), spare: newBuffer(t), ended: make(chan struct{}),
 		rowsMax: int(sinkBatchRows.Get(w.Table.Options)), bytesMax: int(sinkBatchBytes.Get(w.Table.Options)),
 	}
+	s.rowsGiven = w.Table.Options.Has(sinkBatchRows.Key)
 	s.changed = sync.NewCond(&s.mu)
 	a := &applier{t: t, reject: w.Reject, upsertOnly: w.Table.Guarantee != "exactly-once" && t.keys > 0}
 	if w.Table.Guarantee == "exactly-once" {
