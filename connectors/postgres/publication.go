@@ -261,12 +261,21 @@ func (s *source) viaRoot() string {
 // checkMember says what of one table a publication does not send, each with the statement that adds it.
 func (t *tableRead) checkMember(pub string, flags []string, members [][]string) []string {
 	var problems []string
-	if t.info.kind == 'p' && flags[4] != "t" {
-		return []string{fmt.Sprintf("publication %s sends the rows of the partitioned table %s under the names of its partitions: alter publication %s set (publish_via_partition_root = true)", pub, t.at, pub)}
+	member := func(n name) int {
+		return slices.IndexFunc(members, func(m []string) bool { return name{m[0], m[1]} == n })
 	}
-	i := slices.IndexFunc(members, func(m []string) bool { return name{m[0], m[1]} == t.at })
+	i, leaf := member(t.at), -1
+	for _, p := range t.info.partitions {
+		leaf = max(leaf, member(p.name))
+	}
+	if i < 0 && leaf < 0 {
+		problems = append(problems, fmt.Sprintf("publication %s does not hold table %s: alter publication %s add table %s", pub, t.at, pub, t.at.sql()))
+	}
+	if t.info.kind == 'p' && flags[4] != "t" {
+		problems = append(problems, fmt.Sprintf("publication %s sends the rows of the partitioned table %s under the names of its partitions: alter publication %s set (publish_via_partition_root = true)", pub, t.at, pub))
+	}
 	if i < 0 {
-		return []string{fmt.Sprintf("publication %s does not hold table %s: alter publication %s add table %s", pub, t.at, pub, t.at.sql())}
+		return problems
 	}
 	if flags[0] != "t" || !t.inserts && (flags[1] != "t" || flags[2] != "t") {
 		want := "insert, update, delete, truncate"
