@@ -18,6 +18,7 @@ type target struct {
 	printer   printer
 	format    Format
 	changelog bool   // some change is not an insert: rows get an op column
+	live      bool   // the read has no end: rows are shown as they come
 	limit     int64  // rows to print; 0: all
 	full      func() // called once the limit is reached, to end the run
 	rows      int64
