@@ -13,6 +13,8 @@ type compiler struct {
 	scope *Scope
 	slots int
 	errs  ddl.Errors
+	// scratch is where fold evaluates. A node is folded once, so its slot is used once and results may stay in it.
+	scratch []slot
 }
 
 func (c *compiler) fail(span ddl.Span, code, format string, args ...any) *ddl.Error {
@@ -54,7 +56,10 @@ func (c *compiler) fold(n *node) *node {
 			return n
 		}
 	}
-	f := &frame{ctx: &Context{}, slots: make([]slot, c.slots), n: 1, gen: 1}
+	if missing := c.slots - len(c.scratch); missing > 0 {
+		c.scratch = append(c.scratch, make([]slot, missing)...)
+	}
+	f := &frame{ctx: &Context{}, slots: c.scratch, n: 1, gen: 1}
 	v := n.eval(f, nil)
 	if f.err != nil || len(f.failures) > 0 {
 		return n

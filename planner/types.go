@@ -162,7 +162,7 @@ func (w *work) assign(r *route, col int, e ddl.Expr, x *eval.Expr) {
 		w.fail(ddl.Errorf(e.Span(), "type-mismatch", "column %q of table %q is NOT NULL, but the query gives NULL", c.Name.Name, r.dst.table.Name))
 		return
 	}
-	if !eval.Implicit(x.Type, &bare) {
+	if !x.AssignableTo(&bare) {
 		w.fail(ddl.Errorf(e.Span(), "type-mismatch", "column %q of table %q is %s, but the query gives %s",
 			c.Name.Name, r.dst.table.Name, &bare, plain(x.Type)).WithHelp("write CAST(%s AS %s)", exprText(e), &bare))
 		return
