@@ -40,7 +40,7 @@ sim: ## the simulator over SEEDS seeds (20,000)
 
 fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for t in $(FUZZ); do echo "fuzz $$t $(FUZZTIME)"; \
-		go test -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime $(FUZZTIME) $${t%%:*} > $(CACHE)/fuzz.log 2>&1 || { cat $(CACHE)/fuzz.log; exit 1; }; done
+		go test -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $${t%%:*} > $(CACHE)/fuzz.log 2>&1 || { cat $(CACHE)/fuzz.log; exit 1; }; done
 
 bench: build setup ## syncsql against native replication and psql | psql, two real clusters, ratios (BENCH_ARGS: see tests/bench)
 	go run ./tests/bench -bin $(BIN) $(BENCH_ARGS)
