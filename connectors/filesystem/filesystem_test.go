@@ -230,13 +230,3 @@ func batchOf(t *testing.T, cols []connectors.Column, rows []string) change.Batch
 	}
 	return b
 }
-
-func firstBatch(table connectors.Table) (change.Batch, error) {
-	src, err := openSource(connectors.Read{Tables: []connectors.TableRead{{Table: table}}, Limits: connectors.DefaultLimits,
-		Reject: func(context.Context, *connectors.RowError) error { return nil }})
-	if err != nil {
-		return change.Batch{}, err
-	}
-	defer src.Close()
-	return src.Next(context.Background())
-}
