@@ -42,6 +42,7 @@ var imports = map[string][]string{
 	"tests/bench":                {"connectors/postgres/pgtest"},
 	"tests/chaos":                {"connectors/postgres/pgtest"},
 	"docs":                       {"*"},
+	"examples":                   {},
 }
 
 // testImports are what the tests of a package may import beside.

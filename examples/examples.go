@@ -1,4 +1,4 @@
-// Package examples holds scripts to read and to run. It must hold nothing else.
+// Package examples holds scripts to read and to run, for the program to carry along. It must never hold anything else.
 package examples
 
 import _ "embed" // the scripts

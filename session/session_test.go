@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/syncsql/syncsql/checkpoint"
 	"github.com/syncsql/syncsql/connectors/all"
@@ -266,5 +268,34 @@ func TestBrokenOutput(t *testing.T) {
 		if err := s.Run(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "the pipe is closed") {
 			t.Errorf("%s: %v", f, err)
 		}
+	}
+}
+
+// C166: a script of 10,000 statements is planned in seconds, and its mistakes still have the right place.
+func TestLongScript(t *testing.T) {
+	const n = 5000
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "CREATE TABLE s%d (id BIGINT, v STRING) WITH ('connector' = 'memory');\n", i)
+		fmt.Fprintf(&b, "CREATE TABLE d%d (id BIGINT, v STRING) WITH ('connector' = 'memory', 'sink.write-mode' = 'append');\n", i)
+	}
+	for i := range n {
+		fmt.Fprintf(&b, "INSERT INTO d%d SELECT id, UPPER(v) FROM s%d WHERE id > %d;\n", i, i, i)
+	}
+	s, _ := newSession(t, nil)
+	started := time.Now()
+	sc, err := s.Plan(File{Text: b.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(started); took > 30*time.Second {
+		t.Errorf("planned in %s", took)
+	}
+	if got := len(sc.Pipelines()); got != n {
+		t.Errorf("%d pipelines, want %d", got, n)
+	}
+	_, err = s.Plan(File{Text: strings.Repeat("SET 'batch.rows' = '7';\n", n) + "SELECT nothing FROM s1;"})
+	if got := render(t, err); !strings.HasPrefix(got, "5001:8: unknown column") {
+		t.Errorf("got %s", got)
 	}
 }

@@ -145,7 +145,7 @@ func (r *run) declare(text string) error {
 }
 
 func (r *run) record(rec *record) error {
-	if r.dead && rec.verb != "restart" && rec.verb != "rows" {
+	if r.dead && (rec.verb == "statement" || rec.verb == "query" || rec.verb == "explain" || rec.verb == "run") {
 		return errors.New("the process died in the last run: restart it first")
 	}
 	switch rec.verb {
