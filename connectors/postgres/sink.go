@@ -42,7 +42,7 @@ type sink struct {
 func openSink(ctx context.Context, w connectors.Write) (connectors.Sink, error) {
 	conn, err := dial(ctx, w.Table.Options, w.Pipeline)
 	if err != nil {
-		return nil, new(target).explain("open the sink", err)
+		return nil, explainConnect(err)
 	}
 	s, err := newSink(ctx, conn, w)
 	if err != nil {

@@ -67,8 +67,15 @@ func (t *target) explain(doing string, err error) error {
 		return connectors.Permanent(err, "the server takes no writes (a standby, or default_transaction_read_only): connect to the primary")
 	case strings.HasPrefix(code, "42") || code == codeNotSupported || code == codeDependentObjects || code == codeStatementTooLarge:
 		return connectors.Permanent(err, "")
-	case strings.HasPrefix(code, "28") || code == codeUndefinedDatabase:
-		return connectors.Permanent(err, "check the role, its password and the name of the database")
+	}
+	return err
+}
+
+// explainConnect marks what makes every attempt to connect fail.
+func explainConnect(err error) error {
+	code := sqlState(err)
+	if strings.HasPrefix(code, "28") || code == codeUndefinedDatabase || code == codePrivilege {
+		return connectors.Permanent(err, "check the role, its password, its rights and the name of the database")
 	}
 	return err
 }

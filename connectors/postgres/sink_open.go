@@ -53,7 +53,7 @@ func newSink(ctx context.Context, conn *pgconn.PgConn, w connectors.Write) (*sin
 // while the table is still empty, and a plan that reads the whole table for each changed row must not be among the
 // choices. Messages below an error would fill the socket, where nobody reads them while a buffer is sent.
 func prepareSession(ctx context.Context, c *pgconn.PgConn, w *connectors.Write) error {
-	sql := "set client_min_messages = error; set plan_cache_mode = force_generic_plan;" +
+	sql := "set client_min_messages = error; set plan_cache_mode = force_generic_plan; set jit = off;" +
 		"set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off"
 	if role := triggers.Get(w.Table.Options); role != "origin" {
 		sql += "; set session_replication_role = " + role
