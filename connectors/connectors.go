@@ -272,7 +272,8 @@ type Write struct {
 	Pipeline string // identity in the target, with Sink
 	Sink     string // the sink table's name; a snapshot partition's writer appends its ID to Pipeline
 	Table    Table  // Columns are those that are written, in the order of the batches
-	// Epoch grows with every run of the pipeline. A transactional sink refuses a writer with an older one.
+	// Epoch grows with every run of the pipeline. A transactional sink refuses a writer with an older one. A staged sink
+	// keeps it with what it stages, and throws away only what older epochs staged: a newer run may be about to save.
 	Epoch uint64
 	// Token is the last saved token of this sink, nil at first.
 	Token []byte

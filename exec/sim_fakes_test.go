@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -377,7 +378,8 @@ func (l *life) openSink(index int) func(context.Context, connectors.Write) (conn
 		s := &simSink{life: l, write: write, plan: l.world.plan.sinks[index], table: l.world.tables[index], writer: write.Pipeline}
 		err := l.do("open-sink", fmt.Sprint(s.writer, " ", index), write.Epoch, func() error {
 			for _, token := range sortedTokens(s.table.staged) {
-				if token != string(write.Token) && writerOf(token) == s.writer {
+				// What an older epoch staged and did not save is garbage; a newer one may be about to save.
+				if writer, epoch := madeBy(token); token != string(write.Token) && writer == s.writer && epoch < write.Epoch {
 					delete(s.table.staged, token)
 				}
 			}
@@ -402,13 +404,13 @@ func (l *life) openSink(index int) func(context.Context, connectors.Write) (conn
 	}
 }
 
-func writerOf(token string) (writer string) {
-	for i := len(token) - 1; i >= 0; i-- {
-		if token[i] == ':' {
-			return token[:i]
-		}
+// madeBy takes a token apart: "writer:epoch.life.number".
+func madeBy(token string) (writer string, epoch uint64) {
+	writer, rest, _ := strings.Cut(token, ":")
+	if _, err := fmt.Sscanf(rest, "%d.", &epoch); err != nil {
+		panic(err)
 	}
-	return ""
+	return writer, epoch
 }
 
 func (s *simSink) Write(_ context.Context, b change.Batch) error {

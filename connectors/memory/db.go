@@ -61,6 +61,7 @@ type mark struct {
 type batch struct {
 	columns []string
 	changes []Change
+	epoch   uint64 // of the run that staged them
 }
 
 type fault struct {

@@ -39,9 +39,9 @@ func openSink(_ context.Context, db *DB, w connectors.Write) (connectors.Sink, e
 		db.table(s.table, s.columns)
 		switch {
 		case s.staged():
-			// What was staged and not saved will never be committed.
-			for token := range db.staged[s.writer] {
-				if token != string(w.Token) {
+			// What an older run staged and did not save will never be committed; a newer run may be about to save.
+			for token, b := range db.staged[s.writer] {
+				if token != string(w.Token) && b.epoch < w.Epoch {
 					delete(db.staged[s.writer], token)
 				}
 			}
@@ -105,7 +105,7 @@ func (s *sink) apply() error {
 	}
 	waiting := s.waiting
 	s.waiting = nil
-	return s.db.apply(s.table, batch{s.columns, waiting}, s.write.Table.Key, s.write.Table.Mode)
+	return s.db.apply(s.table, batch{columns: s.columns, changes: waiting}, s.write.Table.Key, s.write.Table.Mode)
 }
 
 // Flush applies a whole copy, or stages the rows under a token.
@@ -122,7 +122,7 @@ func (s *sink) Flush(context.Context) (token []byte, err error) {
 		if s.db.staged[s.writer] == nil {
 			s.db.staged[s.writer] = map[string]batch{}
 		}
-		s.db.staged[s.writer][string(token)] = batch{s.columns, s.waiting}
+		s.db.staged[s.writer][string(token)] = batch{s.columns, s.waiting, s.write.Epoch}
 		s.waiting = nil
 		return nil
 	})
