@@ -396,7 +396,9 @@ func (l *life) openSink(index int) func(context.Context, connectors.Write) (conn
 		if err != nil {
 			return nil, err
 		}
+		l.world.mu.Lock()
 		l.sinks = append(l.sinks, s)
+		l.world.mu.Unlock()
 		if s.plan.staged {
 			return simStagedSink{s}, nil
 		}
