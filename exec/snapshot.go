@@ -109,13 +109,13 @@ type copied struct {
 func (r *runner) copyPartitions(ctx, work context.Context, snapshot connectors.Snapshot) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var todo []int
+	var unread []int
 	for i, p := range r.parent.saved.Partitions {
 		if !p.Done {
-			todo = append(todo, i)
+			unread = append(unread, i)
 		}
 	}
-	r.Observer.Note(Event{What: SnapshotStarted, Unit: r.plan.Name, Parts: len(r.parent.saved.Partitions), Done: len(r.parent.saved.Partitions) - len(todo)})
+	r.Observer.Note(Event{What: SnapshotStarted, Unit: r.plan.Name, Parts: len(r.parent.saved.Partitions), Done: len(r.parent.saved.Partitions) - len(unread)})
 	parallel := r.plan.SnapshotParallelism
 	if parallel <= 0 {
 		parallel = 2
@@ -123,10 +123,10 @@ func (r *runner) copyPartitions(ctx, work context.Context, snapshot connectors.S
 	results := make(chan copied)
 	running := 0
 	var failed error
-	for running > 0 || len(todo) > 0 && failed == nil {
-		for failed == nil && running < parallel && len(todo) > 0 {
-			index, part := todo[0], savedPartitions(&r.parent.saved)[todo[0]]
-			todo = todo[1:]
+	for running > 0 || len(unread) > 0 && failed == nil {
+		for failed == nil && running < parallel && len(unread) > 0 {
+			index, part := unread[0], savedPartitions(&r.parent.saved)[unread[0]]
+			unread = unread[1:]
 			running++
 			go func() {
 				handover, err := r.copyPartition(ctx, work, snapshot, part)
