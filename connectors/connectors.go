@@ -43,6 +43,8 @@ type Connector struct {
 	OpenSource func(ctx context.Context, r Read) (Source, error)
 	// OpenSink prepares writing one table.
 	OpenSink func(ctx context.Context, w Write) (Sink, error)
+	// Forget drops what the system keeps for a Throwaway read that has ended (a slot, a publication); nil: nothing is kept.
+	Forget func(ctx context.Context, r Read) error
 }
 
 // Alias is another spelling of a connector: its name, how its keys map to the connector's own ("" drops a key that has no
@@ -175,6 +177,9 @@ type Read struct {
 	Limits Limits
 	// Reject is called for a value that cannot be mapped. Nil error: go on without the row. Safe for concurrent use.
 	Reject RejectFunc
+	// Throwaway: the read of a query, which no later run goes on with. What it keeps at the system has a name of its own,
+	// from Pipeline, and goes with Connector.Forget; a position that the user named for a pipeline (a slot) is not touched.
+	Throwaway bool
 	// Warn is told what the user should know and what does not stop the read. Nil: nobody listens. Safe for concurrent use.
 	Warn func(Warning)
 	// Allocator makes the batches; nil means memory.DefaultAllocator. Mem reads it.

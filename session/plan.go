@@ -88,7 +88,7 @@ func (s *Session) Plan(files ...File) (*Script, error) {
 	}
 	if len(errs) > 0 {
 		s.applied = s.applied[:applied]
-		s.forget(claimed)
+		s.rollBack(claimed)
 		return nil, s.diagnostics(sortErrors(errs))
 	}
 	sc.Warnings = s.diagnostics(sortErrors(warns))

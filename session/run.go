@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"sync"
@@ -149,17 +150,43 @@ func (s *Session) runQuery(ctx context.Context, q *query, out printer) error {
 	if err := out.begin(headings(q.pipeline.Sinks[0].Table.Columns, q.target.changelog)); err != nil {
 		return err
 	}
-	o := s.options(q.pipeline, checkpoint.NewMemory())
+	p := throwaway(q.pipeline)
+	o := s.options(p, checkpoint.NewMemory())
 	o.Step = nil
-	err := exec.Run(ctx, q.pipeline, o)
+	err := exec.Run(ctx, p, o)
+	if left := s.forget(ctx, p); err == nil {
+		err = left
+	}
 	if s.config.Ended != nil {
-		s.config.Ended(q.pipeline, err)
+		s.config.Ended(p, err)
 	}
 	if err != nil {
 		s.fail(q.pipeline.Name, err)
 		return out.flush()
 	}
 	return out.end()
+}
+
+// throwaway gives a query a name that no pipeline and no other query has, at the system that it reads.
+func throwaway(p *planner.Pipeline) *planner.Pipeline {
+	p.Name = "query_" + strings.ToLower(rand.Text()[:8])
+	p.Source.Read.Pipeline = p.Name
+	p.Source.Read.Throwaway = true
+	return p
+}
+
+// forget drops what the system has kept for a query, also when the query was stopped.
+func (s *Session) forget(ctx context.Context, p *planner.Pipeline) error {
+	f := p.Source.Connector.Forget
+	if f == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exec.Stop)
+	defer cancel()
+	if err := f(ctx, p.Source.Read); err != nil {
+		return fmt.Errorf("clean up after the query: %w", err)
+	}
+	return nil
 }
 
 func bounded(p *planner.Pipeline) bool {

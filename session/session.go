@@ -77,8 +77,8 @@ func (s *Session) Set(place, key, value string) error {
 // Use sets the store that pipelines run with. A script is planned before anything is opened, the store too.
 func (s *Session) Use(store checkpoint.Store) { s.config.Store = store }
 
-// forget takes back what a refused script declared.
-func (s *Session) forget(claimed map[string]bool) {
+// rollBack takes back what a refused script declared.
+func (s *Session) rollBack(claimed map[string]bool) {
 	s.claimed = claimed
 	s.use(&catalog.Catalog{})
 	for _, stmt := range s.applied {

@@ -28,6 +28,7 @@ func Connector() *connectors.Connector {
 		OpenSnapshot: openSnapshot,
 		OpenSource:   openSource,
 		OpenSink:     openSink,
+		Forget:       forget,
 	}
 }
 

@@ -299,6 +299,9 @@ func (t *tableRead) checkMember(pub string, flags []string, members [][]string) 
 // slotOf is the slot of the pipeline.
 func (s *source) slotOf() (slot string, given bool, err error) {
 	slot = ownName(s.read.Pipeline)
+	if s.read.Throwaway {
+		return slot, false, nil // the named slot is a pipeline's, and moving it would lose that pipeline's changes
+	}
 	for _, t := range s.tables {
 		if !t.Options.Has(slotName.Key) {
 			continue
