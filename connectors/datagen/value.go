@@ -57,12 +57,13 @@ func (f *field) fill(b array.Builder, rows []made, seed uint64, now clock) {
 	if !f.sequence && !f.first {
 		add = f.adder(b, now)
 	}
+	var d draws // outside of the loop: a call through a function value would move it to the heap for every row
 	for _, r := range rows {
 		index := r.index
 		if f.key {
 			index = r.key
 		}
-		d := drawsOf(seed, f.salt, index)
+		d = drawsOf(seed, f.salt, index)
 		switch {
 		case f.nullRate > 0 && !f.key && d.unit() < f.nullRate:
 			b.AppendNull()

@@ -150,7 +150,8 @@ func (c *csvRows) field(text []byte) (field []byte, quoted bool, rest []byte, er
 // csvLines writes rows as CSV.
 type csvLines struct {
 	csv
-	style connectors.Style
+	style  connectors.Style
+	quoted []byte
 }
 
 func (c *csvLines) append(dst []byte, b *change.Batch, each func(dst []byte) []byte) []byte {
@@ -188,14 +189,14 @@ func (c *csvLines) value(dst []byte, col arrow.Array, row int, spell connectors.
 	if plain {
 		return dst
 	}
-	quoted := append(make([]byte, 0, len(text)+8), c.quote)
+	c.quoted = append(c.quoted[:0], c.quote)
 	for _, b := range text {
 		if b == c.quote {
-			quoted = append(quoted, b)
+			c.quoted = append(c.quoted, b)
 		}
-		quoted = append(quoted, b)
+		c.quoted = append(c.quoted, b)
 	}
-	return append(append(dst[:at], quoted...), c.quote)
+	return append(append(dst[:at], c.quoted...), c.quote)
 }
 
 // asString views bytes as a string that is not kept.

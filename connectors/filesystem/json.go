@@ -66,7 +66,7 @@ func (j *jsonText) word(w string) bool {
 	return false
 }
 
-// object calls each with every name, standing before its value.
+// object calls each with every name, standing before its value. The name is valid until the value is read.
 func (j *jsonText) object(each func(name []byte) error) error {
 	if err := j.take('{', "an object"); err != nil {
 		return err
@@ -75,13 +75,11 @@ func (j *jsonText) object(each func(name []byte) error) error {
 		j.i++
 		return nil
 	}
-	var name []byte
 	for {
-		text, err := j.string()
+		name, err := j.string()
 		if err != nil {
 			return err
 		}
-		name = append(name[:0], text...)
 		if err := j.take(':', "':'"); err != nil {
 			return err
 		}

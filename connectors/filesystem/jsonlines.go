@@ -14,6 +14,8 @@ type jsonRows struct {
 	places    map[string]int // of the columns in the batch
 	missing   bool           // a field that is missing is an error
 	changelog bool
+
+	in jsonText // of the row that is decoded
 }
 
 func (j *jsonRows) next(in *lines) ([]byte, error) {
@@ -29,7 +31,8 @@ func (j *jsonRows) next(in *lines) ([]byte, error) {
 }
 
 func (j *jsonRows) decode(text []byte, out *rowBuilder) error {
-	in := &jsonText{b: text}
+	j.in.b, j.in.i = text, 0
+	in := &j.in
 	var err error
 	if j.changelog {
 		err = j.envelope(in, out)
