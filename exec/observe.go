@@ -33,7 +33,7 @@ type Event struct {
 	Unit  string        // the pipeline, or the partition "pipeline/id"
 	Table string        // RowRejected: the row's table; partitions: the source table
 	Rows  int64         // PartitionStarted: the estimate, 0 unknown; PartitionDone: what was read
-	Err   error         // RowRejected, Retry
+	Err   error         // RowRejected, Retry, Warned
 	Wait  time.Duration // Retry: until the next attempt
 	Parts int           // SnapshotStarted: number of partitions
 	Done  int           // SnapshotStarted: of which an earlier run finished
@@ -49,6 +49,7 @@ const (
 	StreamStarted    What = "stream started"
 	RowRejected      What = "row rejected" // and skipped or written to the dead-letter table
 	Retry            What = "retry"
+	Warned           What = "warned" // by the source: what the user should know and what stops nothing
 )
 
 // nobody observes nothing.

@@ -246,6 +246,9 @@ func (r *runner) read() connectors.Read {
 	read.CaughtUp = r.CaughtUp
 	read.Reject = r.rejectRead
 	read.Allocator = r.Alloc
+	read.Warn = func(w connectors.Warning) {
+		r.Observer.Note(Event{What: Warned, Unit: r.plan.Name, Table: w.Table, Err: errors.New(w.Message)})
+	}
 	return read
 }
 

@@ -122,5 +122,8 @@ func (w *watch) Note(e Event) {
 			w.log.Warn("a row was rejected; further ones of this table are only counted", "table", e.Table, "error", e.Err)
 		}
 	}
+	if e.What == Warned {
+		w.log.Warn(e.Err.Error(), "table", e.Table)
+	}
 	w.Observer.Note(e)
 }
