@@ -126,31 +126,34 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
+// writeRows writes the same five rows so many times.
+func writeRows(t *testing.T, table connectors.Table, times int) error {
+	t.Helper()
+	s, err := Connector().OpenSink(t.Context(), connectors.Write{Pipeline: "p", Sink: "t", Table: table, Epoch: 1,
+		Reject: func(_ context.Context, e *connectors.RowError) error { return e }})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for range times {
+		log := connectortest.Changelog{Columns: table.Columns, Key: []int{0}, Kinds: change.Inserts, Seed: 1}
+		b := log.Next(memory.DefaultAllocator, 5)
+		err = errors.Join(err, s.Write(t.Context(), b))
+		b.Release()
+	}
+	return err
+}
+
 func TestSinkOptions(t *testing.T) {
 	dir := t.TempDir()
 	rows := func(file string) string { return strings.Join(query(t, file, "SELECT count(*) FROM t"), "") }
-	write := func(table connectors.Table, times int) error {
-		s, err := Connector().OpenSink(t.Context(), connectors.Write{Pipeline: "p", Sink: "t", Table: table, Epoch: 1,
-			Reject: func(_ context.Context, e *connectors.RowError) error { return e }})
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		for range times {
-			log := connectortest.Changelog{Columns: table.Columns, Key: []int{0}, Kinds: change.Inserts, Seed: 1}
-			b := log.Next(memory.DefaultAllocator, 5)
-			err = errors.Join(err, s.Write(t.Context(), b))
-			b.Release()
-		}
-		return err
-	}
 	t.Run("sink.create-disposition", func(t *testing.T) {
-		if err := write(with(filepath.Join(dir, "no.db"), "sink.create-disposition", "create-never"), 1); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		if err := writeRows(t, with(filepath.Join(dir, "no.db"), "sink.create-disposition", "create-never"), 1); err == nil || !strings.Contains(err.Error(), "does not exist") {
 			t.Error(err)
 		}
 		file := filepath.Join(dir, "empty.db")
 		query(t, file, "CREATE TABLE other (x)")
-		if err := write(with(file, "sink.create-disposition", "create-never"), 1); err == nil || !strings.Contains(err.Error(), "no table") {
+		if err := writeRows(t, with(file, "sink.create-disposition", "create-never"), 1); err == nil || !strings.Contains(err.Error(), "no table") {
 			t.Error(err)
 		}
 	})
@@ -162,7 +165,7 @@ func TestSinkOptions(t *testing.T) {
 				if table.Mode, table.Guarantee = mode, g; mode == "upsert" {
 					table.Key = []int{0}
 				}
-				if err := write(table, 2); err != nil || rows(file) != want {
+				if err := writeRows(t, table, 2); err != nil || rows(file) != want {
 					t.Errorf("%s %s: %v, %s rows", mode, g, err, rows(file))
 				}
 				kept := query(t, file, "SELECT count(*) FROM sqlite_schema WHERE name = 'syncsql_positions'")[0]
@@ -172,31 +175,32 @@ func TestSinkOptions(t *testing.T) {
 			}
 		}
 	})
-	t.Run("busy-timeout", func(t *testing.T) {
-		file := filepath.Join(dir, "busy.db")
-		table := with(file, "busy-timeout", "1 ms")
-		if err := write(table, 1); err != nil {
-			t.Fatal(err)
-		}
-		lock, err := dial(t.Context(), &table, writing)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer lock.Close()
-		if _, err := lock.exec(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-			t.Fatal(err)
-		}
-		if err := write(table, 1); err == nil || !strings.Contains(err.Error(), "locked") {
-			t.Errorf("got %v", err)
-		}
-		// A longer wait ends with the context, not with the timeout.
-		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer stop()
-		patient := with(file, "busy-timeout", "1 h")
-		if _, err := Connector().OpenSink(ctx, connectors.Write{Table: patient}); err == nil {
-			t.Error("the table is locked, and opening did not wait")
-		}
-	})
+}
+
+func TestBusyTimeout(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "busy.db")
+	table := with(file, "busy-timeout", "1 ms")
+	if err := writeRows(t, table, 1); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := dial(t.Context(), &table, writing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := lock.exec(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeRows(t, table, 1); err == nil || !strings.Contains(err.Error(), "locked") {
+		t.Errorf("got %v", err)
+	}
+	// A longer wait ends with the context, not with the timeout.
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer stop()
+	patient := with(file, "busy-timeout", "1 h")
+	if _, err := Connector().OpenSink(ctx, connectors.Write{Table: patient}); err == nil {
+		t.Error("the table is locked, and opening did not wait")
+	}
 }
 
 // TestUpsert is about rows that are not there, that are refused, and tables of another shape.
