@@ -57,9 +57,10 @@ $(GOLANGCI):
 		echo "building golangci-lint $(GOLANGCI_VERSION)"; GOBIN=$(CACHE)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION); fi
 
 docs: build ## the generated pages in docs/
-	./scripts/docs.sh $(BIN)
+	./scripts/docs.sh
 
-verify: build test lint ## what CI runs: test, lint, a short fuzz, the demo
+verify: build test lint ## what CI runs: test, lint, generated docs, a short fuzz, the demo
 	@mkdir -p $(CACHE)
+	./scripts/docs.sh --check
 	$(MAKE) fuzz FUZZTIME=3s
 	$(BIN) demo
