@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -352,4 +356,53 @@ func TestNextCanBeCalledAgain(t *testing.T) {
 		x.exec(fmt.Sprintf("insert into t values (%d)", i))
 		x.want(x.next(1), fmt.Sprintf("+I %d", i))
 	}
+}
+
+func TestC056PartitionsComeAndGo(t *testing.T) {
+	x := newSourceRig(t, "create table ev(id int primary key) partition by range (id)", "create table ev1 partition of ev for values from (0) to (10)")
+	x.table("ev", "id INT key")
+	x.copyRows()
+	x.open()
+	x.exec("insert into ev values (1)")
+	x.want(x.next(1), "+I 1")
+	x.exec("create table ev2(id int primary key)", "insert into ev2 values (10)", "alter table ev attach partition ev2 for values from (10) to (20)",
+		"insert into ev values (11)", "alter table ev detach partition ev1", "insert into ev values (12)")
+	x.want(x.next(2), "+I 11", "+I 12")
+	pgtest.Eventually(t, 5*time.Second, "warnings", func() bool { return x.warned("partition-attached") == 1 && x.warned("partition-detached") == 1 })
+}
+
+// TestC076 stops the walsender without closing its connection, as a network that drops all packets would.
+func TestC076DeadConnection(t *testing.T) {
+	x := newSourceRig(t, "create table t(id int primary key)")
+	x.table("t", "id INT key")
+	x.copyRows()
+	x.exec("do $$ begin execute format('alter database %I set wal_sender_timeout = ''300ms''', current_database()); end $$")
+	x.open()
+	pid, _ := strconv.Atoi(pgtest.Rows(t, x.url, "select active_pid from pg_replication_slots where slot_name = '"+x.slot()+"'")[0][0])
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(pid, syscall.SIGCONT)
+	_, err := x.untilError()
+	var final *connectors.PermanentError
+	if err == nil || errors.As(err, &final) || !strings.Contains(err.Error(), "no word from the server") {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestC076TurnedIntoAStandby(t *testing.T) {
+	srv := pgtest.StartNew(t)
+	x := &sourceRig{t: t, url: srv.URL("postgres")}
+	x.read.Pipeline = "p"
+	x.exec("create table t(id int primary key)")
+	x.table("t", "id INT key")
+	x.copyRows()
+	if err := os.WriteFile(filepath.Join(srv.Dir, "standby.signal"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	srv.Restart(t)
+	if _, err := x.tryCaughtUp(); err == nil || !strings.Contains(err.Error(), "standby") {
+		t.Fatalf("%v", err)
+	}
+	refused(t, preflight(x.ctx(), x.read), "is a standby")
 }

@@ -18,10 +18,11 @@ import (
 // feed reads messages from a connection that pgconn has opened, without an allocation for each. Reading is for one
 // goroutine; writing is safe from any.
 type feed struct {
-	conn    net.Conn
-	buf     []byte // unread bytes are buf[r:w]
-	r, w    int
-	writing sync.Mutex
+	conn     net.Conn
+	buf      []byte // unread bytes are buf[r:w]
+	r, w     int
+	deadline time.Time // of reads, as it was set last
+	writing  sync.Mutex
 }
 
 const (
@@ -72,7 +73,7 @@ func (f *feed) room(n int) error {
 	return nil
 }
 
-// fill reads at least one byte, or none if wait ends first.
+// fill reads at least one byte, or none when about wait has passed.
 func (f *feed) fill(wait time.Duration) (int, error) {
 	if f.r == f.w {
 		f.r, f.w = 0, 0
@@ -84,7 +85,7 @@ func (f *feed) fill(wait time.Duration) (int, error) {
 		f.r = 0
 	}
 	if wait >= 0 {
-		f.conn.SetReadDeadline(time.Now().Add(wait))
+		f.setDeadline(time.Now(), wait)
 	}
 	n, err := f.conn.Read(f.buf[f.w:])
 	f.w += n
@@ -95,6 +96,14 @@ func (f *feed) fill(wait time.Duration) (int, error) {
 		err = errors.New("the server closed the connection")
 	}
 	return n, err
+}
+
+// setDeadline keeps a deadline that is near enough: each change of it costs system calls.
+func (f *feed) setDeadline(now time.Time, wait time.Duration) {
+	if left := f.deadline.Sub(now); left > wait || left < wait/2 {
+		f.deadline = now.Add(wait)
+		f.conn.SetReadDeadline(f.deadline)
+	}
 }
 
 // send writes one message of the client.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/syncsql/syncsql/option"
@@ -15,11 +16,12 @@ type optionSet = option.Set
 func (s *stream) run() {
 	defer s.done.Done()
 	heard := time.Now()
+	var busy backlog
 	for {
 		s.mu.Lock()
 		answer, err := s.drain()
-		wait := s.pause()
-		s.quiet = true
+		wait := busy.limit(s.pause())
+		s.quiet = !busy.yes()
 		if err != nil {
 			s.err = err
 		}
@@ -39,6 +41,7 @@ func (s *stream) run() {
 			}
 		}
 		n, err := s.feed.fill(wait)
+		busy.read(n)
 		switch {
 		case err != nil:
 			s.fail(fmt.Errorf("read changes: %w", err))
@@ -51,9 +54,36 @@ func (s *stream) run() {
 		}
 		s.mu.Lock()
 		s.quiet = false
-		s.stale = n == 0 && s.in.inside
+		s.stale = n == 0 && s.in.inside && wait >= time.Duration(s.limits.Wait)*time.Millisecond/2
 		s.mu.Unlock()
 	}
+}
+
+// backlog tells a stream that is behind from a quiet one: large reads follow one another. Then a pause in the reading does
+// not mean that there is no more, and batches are filled; but when it lasts, what there is is handed over.
+type backlog int
+
+const (
+	backlogBytes = 1 << 10
+	backlogReads = 3
+	backlogPause = 4 * time.Millisecond
+)
+
+func (b backlog) yes() bool { return b >= backlogReads }
+
+func (b backlog) limit(wait time.Duration) time.Duration {
+	if b.yes() {
+		return backlogPause
+	}
+	return wait
+}
+
+func (b *backlog) read(n int) {
+	if n < backlogBytes {
+		*b = 0
+		return
+	}
+	*b++
 }
 
 func (s *stream) fail(err error) {
@@ -194,7 +224,8 @@ func (s *stream) lookUpTypes(oids []uint32) error {
 	return loadTypes(ctx, s.side, s.src.types, oids)
 }
 
-// describedAgain looks for columns that were added: with a column list the server does not tell of them.
+// describedAgain looks for what the stream does not tell: columns that were added beside a column list, and partitions that
+// came or went with their rows.
 func (s *stream) describedAgain(t *tableRead) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -208,4 +239,21 @@ func (s *stream) describedAgain(t *tableRead) {
 			s.src.warn("column-added", t.Name, "table %s has a column %q (%s) that is not declared; it is not read", t.at, col.name, col.typ)
 		}
 	}
+	for _, p := range without(info.partitions, t.info.partitions) {
+		s.src.warn("partition-attached", t.Name, "%s is now a partition of %s; rows that it had before are not in the stream: `syncsql reset` the pipeline to copy them", p.name, t.at)
+	}
+	for _, p := range without(t.info.partitions, info.partitions) {
+		s.src.warn("partition-detached", t.Name, "%s is no partition of %s any more; its rows stay at the target, the stream does not tell of them", p.name, t.at)
+	}
+	t.info.partitions = info.partitions
+}
+
+// without is the partitions of a that are not in b.
+func without(a, b []sourceTable) (list []sourceTable) {
+	for i := range a {
+		if !slices.ContainsFunc(b, func(t sourceTable) bool { return t.oid == a[i].oid }) {
+			list = append(list, a[i])
+		}
+	}
+	return list
 }
