@@ -28,6 +28,7 @@ type unit struct {
 
 	position  change.Position // of the last batch that was written whole
 	midway    bool            // rows were written after position: the stretch that they belong to has not ended
+	broken    bool            // the source ended the loop, not a sink
 	fresh     bool            // position moved since the last checkpoint
 	lag       lag
 	rows      int64           // written since the last checkpoint
@@ -50,6 +51,7 @@ func (u *unit) loop(read, work context.Context) error {
 				return err
 			}
 		case !u.wentQuiet(read, err):
+			u.broken = true
 			return err
 		}
 		if u.due() {

@@ -82,15 +82,7 @@ func newRunner(p *planner.Pipeline, o Options) *runner {
 }
 
 func rhythmOf(p *planner.Pipeline) rhythm {
-	r := rhythm{interval: p.CheckpointInterval, rows: p.CheckpointRows}
-	if r.interval <= 0 {
-		r.interval = 2 * time.Second
-		for _, s := range p.Sinks {
-			if s.Mode.Staged {
-				r.interval = 100 * time.Millisecond
-			}
-		}
-	}
+	r := rhythm{interval: p.Interval(), rows: p.CheckpointRows}
 	if r.rows <= 0 {
 		r.rows = 10_000
 	}
@@ -102,6 +94,9 @@ func (r *runner) run(ctx context.Context) (err error) {
 	work, cancel := r.outlive(ctx)
 	defer cancel()
 	defer r.letters.close(&err)
+	if err := oneSinkPerTable(r.plan); err != nil {
+		return err
+	}
 	if finished, err := r.begin(ctx); err != nil || finished {
 		return r.unlessStopped(ctx, err)
 	}
@@ -190,6 +185,18 @@ func (r *runner) takeOver(ctx context.Context) (finished bool, err error) {
 		r.epoch = next.Epoch
 	}
 	return false, err
+}
+
+// oneSinkPerTable refuses a plan in which two sinks have one identity: each would take the other's position for its own.
+func oneSinkPerTable(p *planner.Pipeline) error {
+	names := map[string]bool{}
+	for _, s := range p.Sinks {
+		if names[s.Table.Name] {
+			return connectors.Permanent(fmt.Errorf("pipeline %q writes table %q through two sinks", p.Name, s.Table.Name), "")
+		}
+		names[s.Table.Name] = true
+	}
+	return nil
 }
 
 // compatible refuses a checkpoint that was made by another plan.
@@ -290,17 +297,19 @@ func (r *runner) stream(ctx, work context.Context, read connectors.Read) (err er
 	}
 	r.Observer.Note(Event{What: StreamStarted, Unit: u.name})
 	r.flowing.Store(true)
+	if err := ctx.Err(); err != nil {
+		return r.unlessStopped(ctx, err)
+	}
 	err = u.loop(ctx, work)
-	var changed *connectors.SchemaChange
 	switch {
 	case errors.Is(err, io.EOF):
 		return u.finish(work)
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return u.stop(work)
-	case errors.As(err, &changed) && u.fresh && !u.midway:
-		// What came before the change of the schema was right, and must not be read again under another plan.
+	case u.broken && u.fresh && !u.midway:
+		// The source failed, or its schema changed; what came before was right and need not be read again.
 		if saving := u.checkpoint(work, u.saved); saving != nil {
-			return saving
+			return errors.Join(err, saving)
 		}
 	}
 	return err

@@ -165,6 +165,46 @@ func TestRunRefusesAnotherQuery(t *testing.T) {
 	}
 }
 
+// TestSourceErrorRepeatsNothing: what was written before the source failed is saved, even for a sink that absorbs nothing.
+func TestSourceErrorRepeatsNothing(t *testing.T) {
+	b := newBench("append", "append at-least-once")
+	b.feed(t, insert(1, "a"))
+	good := b.plan.Source.Connector
+	failing := *good
+	opened := 0
+	failing.OpenSource = func(ctx context.Context, r connectors.Read) (connectors.Source, error) {
+		s, err := good.OpenSource(ctx, r)
+		if opened++; opened == 1 {
+			s = failingSource{s}
+		}
+		return s, err
+	}
+	b.plan.Source.Connector = &failing
+	if err := exec.Supervise(context.Background(), b.plan, b.options()); err != nil {
+		t.Fatal(err)
+	}
+	b.expect(t, "dst", "1 a")
+}
+
+// failingSource breaks where the stream would end.
+type failingSource struct{ connectors.Source }
+
+func (s failingSource) Next(ctx context.Context) (change.Batch, error) {
+	b, err := s.Source.Next(ctx)
+	if err != nil {
+		err = errors.New("connection reset")
+	}
+	return b, err
+}
+
+func TestPlanWithTwoSinksOfOneTableIsRefused(t *testing.T) {
+	b := newBench("append", "append exactly-once")
+	b.plan.Sinks = append(b.plan.Sinks, b.plan.Sinks[0])
+	if err := exec.Run(context.Background(), b.plan, b.options()); err == nil {
+		t.Error("two sinks with one identity were run")
+	}
+}
+
 func TestRunStopsCleanly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench("append", "append at-least-once")

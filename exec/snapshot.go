@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/checkpoint"
@@ -50,6 +51,7 @@ func (r *runner) copyTables(ctx, work context.Context, read connectors.Read) (er
 	next := u.saved
 	next.Streaming = true
 	next.Position = next.Start
+	next.Partitions = nil // there may be thousands, and every checkpoint of the stream would carry them
 	next.Status.Phase = "stream"
 	return u.save(work, HandOver, next)
 }
@@ -147,7 +149,7 @@ func (r *runner) copyPartitions(ctx, work context.Context, snapshot connectors.S
 	return failed
 }
 
-// noteCopied marks a partition in the pipeline's checkpoint, and saves it when a table is complete.
+// noteCopied marks a partition in the pipeline's checkpoint, and saves that when a table is complete, or to show progress.
 func (r *runner) noteCopied(ctx context.Context, done copied) error {
 	u := &r.parent
 	next := u.saved
@@ -161,11 +163,10 @@ func (r *runner) noteCopied(ctx context.Context, done copied) error {
 	if done.handover.Compare(next.Handovers[table]) > 0 {
 		next.Handovers[table] = done.handover
 	}
-	for _, p := range next.Partitions {
-		if p.Table == table && !p.Done {
-			u.saved.Partitions, u.saved.Handovers = next.Partitions, next.Handovers // saved when the table is complete
-			return nil
-		}
+	complete := !slices.ContainsFunc(next.Partitions, func(p checkpoint.Partition) bool { return p.Table == table && !p.Done })
+	if !complete && time.Since(u.saved.Status.Saved) < r.rhythm.interval {
+		u.saved.Partitions, u.saved.Handovers = next.Partitions, next.Handovers // the partition's own checkpoint has it
+		return nil
 	}
 	return u.save(ctx, HandOver, next)
 }
