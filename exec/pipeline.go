@@ -95,8 +95,9 @@ func (u *unit) take(ctx context.Context, b change.Batch) error {
 	u.lag.note(&b)
 	// Invariant 3: the position moves after the write, and only with a batch that has one.
 	if u.midway = b.Position == nil; !u.midway {
+		// A keepalive that repeats the position is nothing to save.
+		u.fresh = u.fresh || rows > 0 || b.Position.Compare(u.position) != 0
 		u.position = append(u.position[:0], b.Position...)
-		u.fresh = true
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestRhythm(t *testing.T) {
 	tests := []struct {
 		name  string
 		write string
-		rows  int           // at once
+		rows  int           // at once; -1: batches that repeat the position
 		every time.Duration // how often
 		total time.Duration
 		want  [2]int // at least, at most
@@ -32,6 +32,7 @@ func TestRhythm(t *testing.T) {
 		{"fast", "append at-least-once", 2000, 10 * time.Millisecond, 10 * time.Second, [2]int{18, 21}},
 		{"staged", "staged exactly-once", 10, 10 * time.Millisecond, 5 * time.Second, [2]int{45, 51}},
 		{"keepalives", "append at-least-once", 0, 10 * time.Millisecond, 20 * time.Second, [2]int{9, 11}},
+		{"idle", "append at-least-once", -1, 10 * time.Millisecond, 20 * time.Second, [2]int{1, 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -67,7 +68,10 @@ func ticking(rows int, every time.Duration) *connectors.Connector {
 		bld.Field(0).(*array.Int64Builder).Append(int64(i))
 		bld.Field(1).AppendNull()
 	}
-	t := &ticker{every: every}
+	t := &ticker{every: every, step: 1}
+	if rows < 0 {
+		t.step = 0
+	}
 	if rows > 0 {
 		t.record = bld.NewRecordBatch()
 	}
@@ -82,6 +86,7 @@ type ticker struct {
 	every  time.Duration
 	next   time.Time
 	n      uint64
+	step   uint64
 }
 
 func (s *ticker) Next(ctx context.Context) (change.Batch, error) {
@@ -93,7 +98,7 @@ func (s *ticker) Next(ctx context.Context) (change.Batch, error) {
 	case <-timer.C:
 	}
 	s.next = s.next.Add(s.every)
-	s.n++
+	s.n += s.step
 	b := change.Batch{Record: s.record, Position: binary.BigEndian.AppendUint64(nil, s.n)}
 	if s.record != nil {
 		s.record.Retain()

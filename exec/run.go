@@ -288,6 +288,7 @@ func (r *runner) stream(ctx, work context.Context, read connectors.Read) (err er
 		return r.unlessStopped(ctx, err)
 	}
 	read.From = u.saved.Position
+	u.position = append(u.position[:0], u.saved.Position...)
 	err = r.around(u.name, OpenSource, u.saved.ID+1, func() (err error) {
 		u.source, err = r.plan.Source.Connector.OpenSource(work, read)
 		return
