@@ -79,6 +79,15 @@ func decodePosition(b change.Position) (position, error) {
 	return position{lsn(binary.BigEndian.Uint64(b[1:])), binary.BigEndian.Uint32(b[9:])}, nil
 }
 
+// showPosition spells a position of the stream as the server does; a copy has none that means something to people.
+func showPosition(b change.Position) string {
+	p, err := decodePosition(b)
+	if err != nil {
+		return ""
+	}
+	return p.String()
+}
+
 // handover is the position of a finished copy: what its snapshot had seen. start is where the stream begins; it comes
 // first, so that every row of the copy, whatever the snapshot it was read under, compares as at or below it.
 type handover struct {

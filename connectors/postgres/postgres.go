@@ -24,6 +24,7 @@ func Connector() *connectors.Connector {
 		Metadata:     metadataColumns(),
 		Endpoint:     func(t connectors.Table) string { return endpoint(t.Options) },
 		Validate:     validate,
+		Show:         showPosition,
 		Preflight:    preflight,
 		OpenSnapshot: openSnapshot,
 		OpenSource:   openSource,

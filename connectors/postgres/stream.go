@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -41,8 +42,10 @@ type stream struct {
 	err     error     // ends the stream once everything before it has been handed over
 	handed  lsn       // position of the last batch
 	since   time.Time // when it was handed over
-	acked   position  // what the server may forget
-	seen    lsn       // the last position that the server sent
+	logEnd  atomic.Uint64
+	newest  int64    // when the last transaction that was taken was committed, for the batches of the queue
+	acked   position // what the server may forget
+	seen    lsn      // the last position that the server sent
 
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -96,13 +99,14 @@ func (s *stream) batch(ctx context.Context, p part) (change.Batch, error) {
 		}
 		b = p.rows.batch()
 		s.mu.Lock()
+		b.Committed = s.newest
 		s.in.recycle(p.rows)
 		s.mu.Unlock()
 	case p.truncate != nil:
 		b = change.Batch{Table: p.truncate.index, Truncate: true}
 	}
 	if p.position != nil {
-		b.Position = p.position.bytes()
+		b.Position, b.Behind = p.position.bytes(), s.behind(p.position.lsn)
 	}
 	return b, nil
 }
@@ -127,7 +131,7 @@ func (s *stream) take(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.queue = s.in.take()
+	s.queue, s.newest = s.in.take(), s.in.tx.time
 	if len(s.queue) > 0 {
 		s.handed, s.since, s.stale = s.in.position.lsn, time.Now(), false
 		s.cond.Broadcast()
@@ -302,9 +306,10 @@ func (s *source) openStream(ctx context.Context, side *pgconn.PgConn) (*stream, 
 	st.in.described = st.describedAgain
 	run, cancel := context.WithCancel(context.Background())
 	st.stop = cancel
-	st.done.Add(2)
+	st.done.Add(3)
 	go st.run()
 	go st.keepAlive(run)
+	go st.measure(run, options)
 	if every := heartbeat.Get(options); every > 0 {
 		st.done.Add(1)
 		go st.beat(run, options, every)
