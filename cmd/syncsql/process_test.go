@@ -184,6 +184,15 @@ func TestSecondSignal(t *testing.T) {
 	if _, err := db.Exec("BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
+	last, still := uint64(0), 0
+	p.until("a write that waits for the lock", func() bool {
+		now := c.checkpointOf("kept")
+		if now != last {
+			last, still = now, 0
+		}
+		still++
+		return still > 30 // checkpoints come every 20 ms, looks every 10
+	})
 	for range 2 {
 		if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
