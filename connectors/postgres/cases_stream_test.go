@@ -406,3 +406,16 @@ func TestC076TurnedIntoAStandby(t *testing.T) {
 	}
 	refused(t, preflight(x.ctx(), x.read), "is a standby")
 }
+
+func TestDroppedPublicationIsFinal(t *testing.T) {
+	x := newSourceRig(t, "create table t(id int primary key)")
+	x.table("t", "id INT key")
+	x.copyRows()
+	x.exec("drop publication "+quoteIdent(x.slot()), "insert into t values (1)")
+	_, err := x.tryCaughtUp()
+	refused(t, err, "does not exist any more", "must not be dropped", "syncsql reset")
+	// Made again by somebody else, it is the server that does not find it.
+	x.exec("create publication " + quoteIdent(x.slot()) + " for table t")
+	_, err = x.tryCaughtUp()
+	refused(t, err, "was made after the changes", "must not be dropped")
+}

@@ -162,6 +162,7 @@ func bindRead(ctx context.Context, c *pgconn.PgConn, r connectors.Read) (*source
 
 // chooseForm decides between the binary and the text form of the stream, and refuses types that do not fit.
 func (s *source) chooseForm() error {
+	s.text = s.version < 140000 // older servers have no binary form in the stream
 	var misfits []string
 	for _, t := range s.tables {
 		misfits = append(misfits, s.misfits(t)...)

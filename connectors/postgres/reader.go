@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/syncsql/syncsql/connectors"
 	"github.com/syncsql/syncsql/option"
 )
 
@@ -128,7 +132,7 @@ func (s *stream) drain() (answer bool, err error) {
 			}
 			answer = answer || a
 		case 'E':
-			return answer, serverError(body)
+			return answer, explain(serverError(body))
 		case 'c', 'C', 'Z':
 			return answer, errEnded
 		}
@@ -140,6 +144,15 @@ func (s *stream) drain() (answer bool, err error) {
 			s.cond.Wait()
 		}
 	}
+}
+
+// explain marks the errors of the server that another try does not cure.
+func explain(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "42704" && strings.Contains(pg.Message, "publication") {
+		return connectors.Permanent(fmt.Errorf("%w: it was made after the changes that are to be read next", err), resetHelp)
+	}
+	return err
 }
 
 // copyData takes one message of the replication protocol.

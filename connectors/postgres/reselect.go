@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -23,6 +24,7 @@ import (
 type reselector struct {
 	src     *source
 	options optionSet
+	lock    sync.Locker // of what is known about the tables, which the reader may add to
 	feed    *feed
 }
 
@@ -35,7 +37,7 @@ func (r *reselector) close() {
 // fill completes the rows of b that are marked for it.
 func (r *reselector) fill(ctx context.Context, b *rowBuffer) error {
 	t := b.table
-	if unchangedToast.Get(t.Options) == "fail" {
+	if t.WholeRows && unchangedToast.Get(t.Options) == "fail" {
 		return connectors.Permanent(
 			fmt.Errorf("table %q: an update did not send a large value that did not change, and the whole row is needed", t.Name),
 			"set 'scan.unchanged-toast' = 'reselect', or make it send all values: alter table "+t.at.sql()+" replica identity full")
@@ -77,18 +79,16 @@ func (r *reselector) read(ctx context.Context, b *rowBuffer, wanted []int) (*rer
 			return nil, err
 		}
 	}
-	columns := make([]copyColumn, len(wanted))
+	columns, sql, err := r.query(b, wanted)
+	if err != nil {
+		return nil, err
+	}
 	out := &reread{rows: map[int]int{}}
-	for i, w := range wanted {
-		col, err := r.src.copyColumnOf(&b.table.info.columns[b.table.physical[w]], b.table.Columns[w].Type, "t.")
-		if err != nil {
-			return nil, err
-		}
-		columns[i] = col
+	for _, w := range wanted {
 		out.values = append(out.values, newColumn(b.table.Columns[w].Type))
 	}
 	stop := context.AfterFunc(ctx, r.feed.close)
-	err := r.feed.copyTo(reselectSQL(b, columns), out.taker(columns))
+	err = r.feed.copyTo(sql, out.taker(columns))
 	if !stop() {
 		err = ctx.Err()
 	}
@@ -97,6 +97,20 @@ func (r *reselector) read(ctx context.Context, b *rowBuffer, wanted []int) (*rer
 		r.feed = nil
 	}
 	return out, err
+}
+
+func (r *reselector) query(b *rowBuffer, wanted []int) ([]copyColumn, string, error) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	columns := make([]copyColumn, len(wanted))
+	for i, w := range wanted {
+		col, err := r.src.copyColumnOf(&b.table.info.columns[b.table.physical[w]], b.table.Columns[w].Type, "t.")
+		if err != nil {
+			return nil, "", err
+		}
+		columns[i] = col
+	}
+	return columns, reselectSQL(b, columns), nil
 }
 
 // taker takes rows of which the first column is the row's index in the buffer.

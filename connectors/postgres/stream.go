@@ -294,7 +294,7 @@ func (s *source) openStream(ctx context.Context, side *pgconn.PgConn) (*stream, 
 	st := &stream{src: s, limits: s.limits(), side: side, slot: name, since: time.Now(), handed: from.lsn, acked: from}
 	st.cond = sync.NewCond(&st.mu)
 	st.in = newIntake(s, from)
-	st.again = reselector{src: s, options: options}
+	st.again = reselector{src: s, options: options, lock: &st.mu}
 	if err := st.readServer(ctx); err != nil {
 		return nil, err
 	}
