@@ -2,7 +2,6 @@ package planner
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -57,18 +56,11 @@ func (p *Pipeline) Explain() string {
 	for _, w := range p.Warnings {
 		line("warning", "%s", w)
 	}
-	interval := p.CheckpointInterval
-	if interval == 0 {
-		interval = 2 * time.Second
-		if slices.ContainsFunc(p.Sinks, func(s Sink) bool { return s.Mode.Staged }) {
-			interval = 100 * time.Millisecond
-		}
-	}
 	where := ""
 	if p.State != "" {
 		where = ", in " + ddl.RedactValue(p.State, false)
 	}
-	line("checkpoint", "at most every %s or %d rows%s", interval, p.CheckpointRows, where)
+	line("checkpoint", "at most every %s or %d rows%s", p.Interval(), p.CheckpointRows, where)
 	return b.String()
 }
 

@@ -62,6 +62,20 @@ type OnError struct {
 	DeadLetter *Sink
 }
 
+// Interval is the time between two checkpoints: as set, else short where rows wait for it to become visible, else 2 s. Files
+// wait for it too, but each checkpoint makes one, and twenty a second serve nobody.
+func (p *Pipeline) Interval() time.Duration {
+	if p.CheckpointInterval > 0 {
+		return p.CheckpointInterval
+	}
+	for _, s := range p.Sinks {
+		if s.Mode.Staged && s.Mode.Class != connectors.FileClass {
+			return 100 * time.Millisecond
+		}
+	}
+	return 2 * time.Second
+}
+
 // Route carries the rows of one source table through a query into one sink.
 type Route struct {
 	Table   int // in Source.Read.Tables
