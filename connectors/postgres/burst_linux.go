@@ -23,15 +23,23 @@ import (
 //
 // burstConn keeps the stream in that second regime while there is a backlog, by three measures that only work together:
 //   - the socket is not registered with Go's netpoller, whose epoll would be woken by each segment whoever reads;
-//   - while large reads follow one another, a read begins with a short sleep, in which nobody waits on the socket;
+//   - while large reads follow one another, or many small ones close together, a read begins with a short sleep, in which
+//     nobody waits on the socket; it is as long as it takes to fill the window;
 //   - on a link without latency the window is clamped to what comes in during such a sleep, so that it is always full.
 //
 // A stream without a backlog is read with poll(), so that a lone commit is seen at once.
 const (
 	burstRead   = 1 << 10                // bytes: reads at least this large in a row mean a backlog
 	burstStreak = 3                      // of them before the first sleep
-	burstPause  = time.Millisecond       // before each read of a backlog
-	burstWindow = 32 << 10               // bytes that arrive in about burstPause
+	burstQuick  = 8                      // as many small reads close together mean a backlog too
+	burstClose  = 200 * time.Microsecond // so close
+	burstPause  = time.Millisecond       // before each read of a backlog, to begin with
+	burstFew    = 44 << 10               // bytes: less in a read than this, and the pause grows
+	burstMany   = 56 << 10               // more, and it shrinks: the window was full for a while
+	burstLeast  = 400 * time.Microsecond // the pause stays between these
+	burstMost   = 4 * time.Millisecond
+	burstSlow   = 10 << 10               // bytes in a millisecond: below, no window will be full, and latency counts
+	burstWindow = 32 << 10               // bytes, as the kernel counts them; about twice as many are read at once
 	burstRTTMax = 200 * time.Microsecond // above it the window stays as the kernel makes it: there it would limit the rate
 )
 
@@ -57,7 +65,8 @@ type burstConn struct {
 	deadline      atomic.Int64 // of reads, in nanoseconds since 1970; 0 for none
 	closed        atomic.Bool
 	inUse         sync.RWMutex // held for reading by Read and Write; Close waits for them before it gives the numbers back
-	streak        int
+	streak, quick int
+	pause         time.Duration
 }
 
 // newBurstConn takes the connection over: closing tcp takes its file out of the netpoller, the duplicate stays open.
@@ -66,7 +75,7 @@ func newBurstConn(tcp *net.TCPConn) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &burstConn{local: tcp.LocalAddr(), remote: tcp.RemoteAddr()}
+	c := &burstConn{local: tcp.LocalAddr(), remote: tcp.RemoteAddr(), pause: burstPause}
 	var dup error
 	if err := raw.Control(func(fd uintptr) { c.fd, dup = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
 		return nil, err
@@ -102,15 +111,19 @@ func (c *burstConn) Read(p []byte) (int, error) {
 			return 0, os.ErrDeadlineExceeded
 		}
 		if c.streak >= burstStreak {
-			pause := unix.NsecToTimespec(int64(burstPause))
+			pause := unix.NsecToTimespec(int64(c.pause))
 			_ = unix.Nanosleep(&pause, nil) // a signal may cut it short, which is harmless
 		}
 		n, _, err := unix.Recvfrom(c.fd, p, unix.MSG_DONTWAIT)
 		switch {
 		case err == unix.EAGAIN:
 			c.streak = 0
+			began := time.Now()
 			if err := c.wait(); err != nil {
 				return 0, err
+			}
+			if c.quick++; time.Since(began) > burstClose {
+				c.quick = 0
 			}
 		case err == unix.EINTR:
 		case err != nil:
@@ -118,14 +131,41 @@ func (c *burstConn) Read(p []byte) (int, error) {
 		case n == 0 && len(p) > 0:
 			return 0, io.EOF
 		default:
-			if n >= burstRead {
-				c.streak++
-			} else {
-				c.streak = 0
-			}
+			c.note(n)
 			return n, nil
 		}
 	}
+}
+
+// note learns from a read how the stream is to be read on.
+func (c *burstConn) note(n int) {
+	switch {
+	case n >= burstRead:
+		if c.streak >= burstStreak {
+			c.pause = steer(c.pause, n)
+		}
+		c.streak++
+	case c.streak >= burstStreak: // the sleep brought little
+		c.streak, c.quick = 0, 0
+	case c.quick >= burstQuick: // the walsender sends a message at a time to a reader that keeps up
+		c.streak = burstStreak
+	default:
+		c.streak = 0
+	}
+}
+
+// steer keeps a pause at the length in which the window fills. Fixed ones are right for one size of transaction only: too
+// short, and the walsender meets a reader that keeps up; too long, and the window holds it back.
+func steer(pause time.Duration, n int) time.Duration {
+	switch {
+	case n*int(time.Millisecond/time.Microsecond)/int(pause/time.Microsecond) < burstSlow:
+		return burstPause
+	case n < burstFew:
+		return min(pause*5/4, burstMost)
+	case n > burstMany:
+		return max(pause*4/5, burstLeast)
+	}
+	return pause
 }
 
 // wait returns when the socket has something, the deadline has come or moved, or the connection was closed.

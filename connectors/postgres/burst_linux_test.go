@@ -79,3 +79,25 @@ func TestBurstConnDeadlineAndClose(t *testing.T) {
 		t.Fatalf("write after close: %v", err)
 	}
 }
+
+func TestSteerFillsTheWindow(t *testing.T) {
+	// What comes in a millisecond, up to a window of 64 KiB: the pause settles where the window is nearly full.
+	settle := func(rate int) time.Duration {
+		pause := burstPause
+		for range 50 {
+			n := min(64<<10, rate*int(pause/time.Microsecond)/1000)
+			pause = steer(pause, n)
+		}
+		return pause
+	}
+	for rate, want := range map[int][2]time.Duration{
+		1 << 10:   {burstPause, burstPause}, // a trickle: no window will be full, so latency counts
+		20 << 10:  {2 * time.Millisecond, 3 * time.Millisecond},
+		50 << 10:  {800 * time.Microsecond, 1200 * time.Microsecond},
+		500 << 10: {burstLeast, burstLeast},
+	} {
+		if got := settle(rate); got < want[0] || got > want[1] {
+			t.Errorf("%d bytes a millisecond: a pause of %s, want %s to %s", rate, got, want[0], want[1])
+		}
+	}
+}
