@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -126,12 +127,13 @@ func (b *bench) syncsqlSnapshot() result {
 	if err != nil {
 		return failed(err)
 	}
-	// A snapshot ends by itself; what counts is when the rows are there.
-	end, err := until(b.dst, "run", b.allRows(), 100*time.Millisecond, limit, func() error { return nil })
-	rss, cpu := peakRSS(p.cmd.Process.Pid), processSeconds(p.cmd.Process.Pid)
-	p.stop()
+	// As psql, a bounded run ends by itself once every row is committed.
+	err = <-p.done
+	end := time.Now()
+	usage := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	r := b.finish("base", b.rows, t, end, err)
-	r.rssMax, r.cpu = rss, cpu
+	r.rssMax = usage.Maxrss << 10
+	r.cpu = (p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()).Seconds()
 	return r
 }
 
