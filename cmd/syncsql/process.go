@@ -12,7 +12,7 @@ import (
 
 // memoryLimit keeps the garbage collector ahead of a resident size of 256 MiB under load; what is left is for memory that
 // Go does not count and for the time between two collections.
-const memoryLimit = 192 << 20
+const memoryLimit = 160 << 20
 
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
