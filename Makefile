@@ -18,7 +18,7 @@ help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 build: ## bin/syncsql
-	go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/syncsql
+	go build -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/syncsql
 
 demo: build ## the main job end to end on this machine: a changelog, an exactly-once sink, a kill in the middle
 	$(BIN) demo

@@ -21,5 +21,5 @@ func Open(ctx context.Context, url string) (Store, error) {
 	if strings.Contains(rest, "@") {
 		url = scheme + ":…" // it may hold a password
 	}
-	return nil, fmt.Errorf("state store %q is none of sqlite:PATH, postgres://…, memory:", url)
+	return nil, fmt.Errorf("state store %q is none of memory:, sqlite:PATH, postgres://URL", url)
 }

@@ -9,7 +9,6 @@ type callArgs struct {
 	call  *Call
 	count int
 	fill  []func(Expr)
-	names bool
 }
 
 func (b *callArgs) build(args []Expr) Expr {

@@ -125,7 +125,7 @@ func compareScaled(a, b decimal128.Num, ls, rs int) int {
 }
 
 // bigScratch are the temporaries of the slow paths, kept so that they do not allocate per row.
-type bigScratch struct{ a, b, q, r, word big.Int }
+type bigScratch struct{ a, b, r, word big.Int }
 
 var bigPow10 = func() (p [116]*big.Int) {
 	ten := big.NewInt(10)

@@ -223,6 +223,9 @@ func databaseRows(t *testing.T, dir string) (out []int64) {
 		}
 		out = append(out, id)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return out
 }
 

@@ -240,7 +240,7 @@ func (l *life) step(s Step, id uint64) error {
 	case l.stopAt:
 		w.tell("stop", "", uint64(l.number))
 		w.mu.Unlock()
-		time.Sleep(1) // off the slots, so that the stop's own timers never meet a unit
+		time.Sleep(time.Nanosecond) // off the slots, so that the stop's own timers never meet a unit
 		l.cancel()
 		l.sleep(s.Unit, 0)
 		return nil

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -156,14 +157,14 @@ func TestValues(t *testing.T) {
 	}
 	out.Release()
 	in.Release()
-	if _, err := src.Next(ctx); err != io.EOF {
+	if _, err := src.Next(ctx); !errors.Is(err, io.EOF) {
 		t.Errorf("after the last row: %v", err)
 	}
 	p.Source.Read.From = in.Position
 	if src, err = p.Source.Connector.OpenSource(ctx, p.Source.Read); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := src.Next(ctx); err != io.EOF {
+	if _, err := src.Next(ctx); !errors.Is(err, io.EOF) {
 		t.Errorf("after a restart: %v", err)
 	}
 }

@@ -51,7 +51,7 @@ func (in *scope) column(p ddl.Path, b *branch) (ddl.Expr, *ddl.Error) {
 	if err != nil {
 		return nil, err
 	}
-	named := ddl.Path(p[:len(p)-len(rest)]).Span()
+	named := p[:len(p)-len(rest)].Span()
 	var x ddl.Expr
 	switch {
 	case c < 0:

@@ -27,10 +27,8 @@ type routeSteps struct {
 	// missed: an update that the filter does not let through may have been let through before.
 	missed bool
 	// moves: an update may move a row to another key of the sink, where none of its values are.
-	moves   bool
-	drop    string // why -U is dropped, "" when it is not
-	program *eval.Program
-	emits   change.Kinds
+	moves bool
+	emits change.Kinds
 }
 
 // types is step 3: it compiles the expressions and assigns them to the sink's columns.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"sort"
 	"strings"
@@ -128,19 +127,4 @@ func sortErrors(errs ddl.Errors) ddl.Errors {
 		}
 	}
 	return out
-}
-
-// asErrors takes complaints out of an error; any other error stands for itself at the given place.
-func asErrors(err error, at ddl.Span) ddl.Errors {
-	var many ddl.Errors
-	var one *ddl.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &many):
-		return many
-	case errors.As(err, &one):
-		return ddl.Errors{one}
-	}
-	return ddl.Errors{ddl.Errorf(at, "invalid-statement", "%v", err)}
 }

@@ -105,7 +105,7 @@ func (d *demo) killed() (id uint64, err error) {
 	for {
 		select {
 		case err := <-ended:
-			return 0, fmt.Errorf("the first run ended before it could be killed: %v", err)
+			return 0, fmt.Errorf("the first run ended before it could be killed: %w", err)
 		case <-d.ctx.Done():
 			<-ended
 			return 0, d.ctx.Err()

@@ -1,6 +1,7 @@
 package datagen
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/big"
@@ -40,7 +41,8 @@ func (e *badField) Error() string { return e.why }
 
 func problemOf(err error, c connectors.Column) connectors.Problem {
 	p := connectors.Problem{Column: c.Name, Code: "bad-value", Message: err.Error()}
-	if bad, ok := err.(*badField); ok {
+	var bad *badField
+	if errors.As(err, &bad) {
 		p.Help = bad.help
 		if bad.setting != "" {
 			p.Option, p.Column = fields.Key+c.Name+"."+bad.setting, ""

@@ -197,15 +197,6 @@ func clip(bits []byte, n int) []byte {
 // text is value i of a text column.
 func (c *column) text(i int) []byte { return c.values[c.offsets[i]:c.offsets[i+1]] }
 
-// size is the memory that the gathered values take.
-func (c *column) size() int {
-	n := len(c.values) + 4*len(c.offsets) + len(c.valid)
-	if c.items != nil {
-		n += c.items.size()
-	}
-	return n
-}
-
 // array hands the gathered values over; reset must follow before the next value.
 func (c *column) array() arrow.Array {
 	data := c.data()

@@ -7,7 +7,6 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -392,6 +391,3 @@ func hexDigit(c byte) byte {
 }
 
 func showText(dst, p []byte) ([]byte, error) { return append(dst, p...), nil }
-
-// view is b as a string, without a copy. It must not outlive b.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -158,7 +159,7 @@ func (c *copyAll) Next(ctx context.Context) (change.Batch, error) {
 			c.left = c.left[1:]
 		}
 		b, err := c.current.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			c.current.Close()
 			c.current = nil
 			continue

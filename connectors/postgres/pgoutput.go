@@ -70,8 +70,6 @@ type cell struct {
 	data []byte
 }
 
-func (c cell) sent() bool { return c.kind == 't' || c.kind == 'b' }
-
 // published is a table as the last Relation message described it, for one of the declared tables that read it.
 type published struct {
 	table   *tableRead // nil: not one of ours

@@ -14,7 +14,6 @@ import (
 type model struct {
 	rand *rand.Rand
 	rows map[string][]any
-	keys []string
 	make func(key int, r *rand.Rand) []any // a whole row
 	big  []int                             // columns that an update may leave out
 	few  int                               // how many different keys

@@ -120,6 +120,9 @@ func query(t *testing.T, file, text string) []string {
 		}
 		out = append(out, strings.TrimRight(fmt.Sprintln(cells...), "\n"))
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
 	return out
 }
 

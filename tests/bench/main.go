@@ -350,7 +350,7 @@ func (p *program) alive() error {
 	case err := <-p.done:
 		p.done <- err
 		out, _ := os.ReadFile(p.log)
-		return fmt.Errorf("%s ended (%v): %s", p.cmd.Path, err, out[max(0, len(out)-2000):])
+		return fmt.Errorf("%s ended (%w): %s", p.cmd.Path, err, out[max(0, len(out)-2000):])
 	default:
 		return nil
 	}

@@ -132,7 +132,7 @@ func (c *chaos) killUnderLoad() error {
 		select {
 		case err := <-loaded:
 			loaded <- err
-			return fmt.Errorf("pgbench ended: %v: %s", err, out.String())
+			return fmt.Errorf("pgbench ended: %w: %s", err, out.String())
 		default:
 		}
 		rows, err := c.counts(c.dst)
@@ -154,7 +154,7 @@ func (c *chaos) liveAndDie(life time.Duration) error {
 	go func() { done <- cmd.Wait() }()
 	select {
 	case err := <-done:
-		return fmt.Errorf("syncsql ended by itself: %v (see %s)", err, c.log.Name())
+		return fmt.Errorf("syncsql ended by itself: %w (see %s)", err, c.log.Name())
 	case <-time.After(life):
 	}
 	if err := cmd.Process.Kill(); err != nil {

@@ -232,7 +232,7 @@ func (r *run) runPipelines(rec *record) error {
 	err := r.session.RunPipelines(r.ctx, chosen)
 	if r.crash.step != "" {
 		if r.dead = r.crash.dead; !r.dead {
-			return fmt.Errorf("it should die after %s of checkpoint %d, and ended: %v", r.crash.step, r.crash.n, err)
+			return fmt.Errorf("it should die after %s of checkpoint %d, and ended: %w", r.crash.step, r.crash.n, err)
 		}
 		return nil
 	}

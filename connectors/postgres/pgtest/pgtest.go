@@ -273,7 +273,7 @@ func (s *Server) run() error {
 		select {
 		case werr := <-s.exited:
 			out, _ := os.ReadFile(filepath.Join(filepath.Dir(s.Dir), "log"))
-			return fmt.Errorf("postgres ended: %v\n%s", werr, out)
+			return fmt.Errorf("postgres ended: %w\n%s", werr, out)
 		case <-ctx.Done():
 			return fmt.Errorf("postgres does not answer: %w", err)
 		case <-time.After(20 * time.Millisecond):
