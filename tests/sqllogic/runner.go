@@ -232,6 +232,9 @@ func (r *run) runPipelines(rec *record) error {
 	err := r.session.RunPipelines(r.ctx, chosen)
 	if r.crash.step != "" {
 		if r.dead = r.crash.dead; !r.dead {
+			if err == nil {
+				err = errors.New("with everything done")
+			}
 			return fmt.Errorf("it should die after %s of checkpoint %d, and ended: %w", r.crash.step, r.crash.n, err)
 		}
 		return nil
