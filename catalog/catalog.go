@@ -15,10 +15,9 @@ import (
 
 // Catalog is the state of one session. The zero value is an empty session. It is used from one goroutine.
 type Catalog struct {
-	tables    names[*Table]
-	views     names[*View]
-	functions names[*ddl.CreateFunction]
-	settings  option.Set
+	tables   names[*Table]
+	views    names[*View]
+	settings option.Set
 }
 
 // Table is one declared table, LIKE merged and key columns made NOT NULL.
@@ -127,21 +126,6 @@ func (c *Catalog) Declared(s *ddl.CreateTable) (*Table, bool) {
 // View finds a view.
 func (c *Catalog) View(p ddl.Path) (*View, bool) { return c.views.get(FullName(p)) }
 
-// Function finds a user's function; functions are matched without case.
-func (c *Catalog) Function(name string) (*ddl.CreateFunction, bool) {
-	return c.functions.get(strings.ToLower(name))
-}
-
-// Functions are the user's functions in the order of their names.
-func (c *Catalog) Functions() []*ddl.CreateFunction {
-	var list []*ddl.CreateFunction
-	for _, n := range c.functions.list() {
-		f, _ := c.functions.get(n)
-		list = append(list, f)
-	}
-	return list
-}
-
 // Tables are all tables in the order of their names.
 func (c *Catalog) Tables() []*Table {
 	var list []*Table
@@ -175,7 +159,8 @@ func (c *Catalog) Apply(stmt ddl.Statement) (errs, warnings ddl.Errors) {
 	case *ddl.CreateView:
 		return c.createView(s), nil
 	case *ddl.CreateFunction:
-		return c.createFunction(s), nil
+		return ddl.Errors{ddl.Errorf(s.Name.Span(), "unsupported-statement", "functions of one's own are not part of the language").
+			WithHelp("write the expression in a view, and select from the view")}, nil
 	case *ddl.Drop:
 		return c.drop(s), nil
 	case *ddl.Set:
@@ -216,20 +201,6 @@ func (c *Catalog) createView(s *ddl.CreateView) ddl.Errors {
 	return nil
 }
 
-func (c *Catalog) createFunction(s *ddl.CreateFunction) ddl.Errors {
-	name := strings.ToLower(FullName(s.Name))
-	all := *c.functions.in(s.Temporary)
-	if _, ok := all[name]; ok {
-		if s.IfNotExists {
-			return nil
-		}
-		return ddl.Errors{ddl.Errorf(s.Name.Span(), "function-exists", "function %q is declared already", FullName(s.Name)).
-			WithHelp("drop it first, or write CREATE FUNCTION IF NOT EXISTS")}
-	}
-	all[name] = s
-	return nil
-}
-
 func (c *Catalog) drop(s *ddl.Drop) ddl.Errors {
 	name := FullName(s.Name)
 	switch s.What {
@@ -248,7 +219,7 @@ func (c *Catalog) drop(s *ddl.Drop) ddl.Errors {
 			return ddl.Errors{ddl.Errorf(s.Name.Span(), "unknown-table", "%q is a table, not a view", name).WithHelp("write DROP TABLE %s", name)}
 		}
 	case "FUNCTION":
-		if dropped(&c.functions, strings.ToLower(name), s.Temporary) || s.IfExists {
+		if s.IfExists {
 			return nil
 		}
 		return ddl.Errors{ddl.Errorf(s.Name.Span(), "unknown-function", "function %q is not declared", name)}

@@ -35,7 +35,6 @@ var (
 	TimeZone        = option.String("table.local-time-zone", "Zone of TIMESTAMP_LTZ in text and of the current date and time.", option.Default("UTC"), option.Check(zone))
 	NotNullEnforcer = option.Enum("table.exec.sink.not-null-enforcer", "What becomes of NULL in a NOT NULL column. 'error' makes it a row error.", []string{"error"}, option.Default("error"))
 	LengthEnforcer  = option.Enum("table.exec.sink.type-length-enforcer", "What becomes of text that is longer than its column: a row error, cut and padded, or passed on.", []string{"error", "trim-pad", "ignore"}, option.Default("error"))
-	SchemaEvolution = option.Enum("schema.evolution", "What becomes of a pipeline whose source gets other columns.", []string{"fail", "ignore", "add-columns"}, option.Default("fail"))
 )
 
 // Settings are the declarations of all settings, in the order in which they are listed.
@@ -43,7 +42,7 @@ var Settings = []option.Decl{
 	PipelineName.Decl, CheckpointInterval.Decl, CheckpointRows.Decl, Parallelism.Decl, BatchRows.Decl, BatchBytes.Decl,
 	BatchWait.Decl, RateRows.Decl, RateBytes.Decl, Restart.Decl, RestartInitialDelay.Decl, RestartMaxDelay.Decl,
 	RestartAttempts.Decl, FixedDelay.Decl, FixedAttempts.Decl, OnRowError.Decl, DeadLetterTable.Decl, TimeZone.Decl,
-	NotNullEnforcer.Decl, LengthEnforcer.Decl, SchemaEvolution.Decl,
+	NotNullEnforcer.Decl, LengthEnforcer.Decl,
 }
 
 // older are former names of settings that scripts for Flink still use.

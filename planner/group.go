@@ -179,7 +179,6 @@ func (w *work) settings() Settings {
 		RestartInitialDelay: catalog.RestartInitialDelay.Get(set),
 		RestartMaxDelay:     catalog.RestartMaxDelay.Get(set),
 		TimeZone:            catalog.TimeZone.Get(set),
-		SchemaEvolution:     catalog.SchemaEvolution.Get(set),
 	}
 	switch catalog.Restart.Get(set) {
 	case "fixed-delay":

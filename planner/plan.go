@@ -108,6 +108,5 @@ type Settings struct {
 	RestartInitialDelay time.Duration
 	RestartMaxDelay     time.Duration
 	TimeZone            string // 'table.local-time-zone'
-	SchemaEvolution     string // 'schema.evolution': fail, ignore, add-columns
 	Zone                string // 'table.local-time-zone'; "": UTC
 }

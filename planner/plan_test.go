@@ -84,10 +84,10 @@ func TestPlan_settings(t *testing.T) {
 	p := planned(t, ordersTable+`SET 'batch.rows' = '7'; SET 'batch.bytes' = '1 kb'; SET 'batch.wait' = '2 s'; SET 'rate-limit.rows-per-second' = '0.5';
 SET 'rate-limit.bytes-per-second' = '1 mb'; SET 'scan.snapshot.parallelism' = '9'; SET 'execution.checkpointing.interval' = '3 s';
 SET 'execution.checkpointing.rows' = '11'; SET 'restart-strategy.type' = 'fixed-delay'; SET 'restart-strategy.fixed-delay.attempts' = '4';
-SET 'restart-strategy.fixed-delay.delay' = '6 s'; SET 'table.local-time-zone' = 'Asia/Tokyo'; SET 'schema.evolution' = 'ignore'; SET 'pipeline.name' = 'n';`+insert)[0]
+SET 'restart-strategy.fixed-delay.delay' = '6 s'; SET 'table.local-time-zone' = 'Asia/Tokyo'; SET 'pipeline.name' = 'n';`+insert)[0]
 	want := Settings{CheckpointInterval: 3 * time.Second, CheckpointRows: 11, SnapshotParallelism: 9,
 		Limits: connectors.Limits{Rows: 7, Bytes: 1024, Wait: 2000}, MaxRowsPerSecond: 0.5, MaxBytesPerSecond: 1 << 20,
-		RestartAttempts: 5, RestartInitialDelay: 6 * time.Second, RestartMaxDelay: 6 * time.Second, TimeZone: "Asia/Tokyo", SchemaEvolution: "ignore"}
+		RestartAttempts: 5, RestartInitialDelay: 6 * time.Second, RestartMaxDelay: 6 * time.Second, TimeZone: "Asia/Tokyo"}
 	if p.Settings != want || p.Name != "n" || p.Source.Read.Pipeline != "n" || p.Source.Read.Limits != want.Limits {
 		t.Errorf("got %+v", p)
 	}
