@@ -23,23 +23,21 @@ import (
 //
 // burstConn keeps the stream in that second regime while there is a backlog, by three measures that only work together:
 //   - the socket is not registered with Go's netpoller, whose epoll would be woken by each segment whoever reads;
-//   - while large reads follow one another, or many small ones close together, a read begins with a short sleep, in which
-//     nobody waits on the socket; it is as long as it takes to fill the window;
-//   - on a link without latency the window is clamped to what comes in during such a sleep, so that it is always full.
+//   - what there is, is read until nothing is left; then the reader sleeps for so long that the window fills early in the
+//     sleep, and the walsender goes on into its queue, where a change costs it half. How long exactly does not matter, so
+//     nothing has to be steered: a length that follows the stream's rate follows what it causes itself;
+//   - on a link without latency the window is clamped, so that it fills in a small part of the sleep.
 //
 // A stream without a backlog is read with poll(), so that a lone commit is seen at once.
 const (
 	burstRead   = 1 << 10                // bytes: reads at least this large in a row mean a backlog
-	burstStreak = 3                      // of them before the first sleep
-	burstQuick  = 8                      // as many small reads close together mean a backlog too
-	burstClose  = 200 * time.Microsecond // so close
-	burstPause  = time.Millisecond       // before each read of a backlog, to begin with
-	burstFew    = 44 << 10               // bytes: less in a read than this, and the pause grows
-	burstMany   = 56 << 10               // more, and it shrinks: the window was full for a while
-	burstLeast  = 400 * time.Microsecond // the pause stays between these
-	burstMost   = 4 * time.Millisecond
-	burstSlow   = 10 << 10               // bytes in a millisecond: below, no window will be full, and latency counts
-	burstWindow = 32 << 10               // bytes, as the kernel counts them; about twice as many are read at once
+	burstStreak = 3                      // so many of them
+	burstQuick  = 8                      // as many small reads close together mean a backlog too: the walsender sends
+	burstClose  = 200 * time.Microsecond // a message at a time to a reader that keeps up
+	burstFirst  = time.Millisecond       // the first sleep: it finds out whether there really is a backlog
+	burstSleep  = 8 * time.Millisecond   // the others
+	burstRate   = 6 << 10                // bytes since the last sleep, for each of its milliseconds; fewer, and there is no backlog
+	burstWindow = 32 << 10               // bytes, as the kernel counts them
 	burstRTTMax = 200 * time.Microsecond // above it the window stays as the kernel makes it: there it would limit the rate
 )
 
@@ -66,7 +64,9 @@ type burstConn struct {
 	closed        atomic.Bool
 	inUse         sync.RWMutex // held for reading by Read and Write; Close waits for them before it gives the numbers back
 	streak, quick int
-	pause         time.Duration
+	backlog       bool
+	slept         time.Duration // the last sleep of the backlog, 0 before the first
+	drained       int           // bytes since it
 }
 
 // newBurstConn takes the connection over: closing tcp takes its file out of the netpoller, the duplicate stays open.
@@ -75,7 +75,7 @@ func newBurstConn(tcp *net.TCPConn) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &burstConn{local: tcp.LocalAddr(), remote: tcp.RemoteAddr(), pause: burstPause}
+	c := &burstConn{local: tcp.LocalAddr(), remote: tcp.RemoteAddr()}
 	var dup error
 	if err := raw.Control(func(fd uintptr) { c.fd, dup = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
 		return nil, err
@@ -107,23 +107,11 @@ func (c *burstConn) Read(p []byte) (int, error) {
 		if c.closed.Load() {
 			return 0, net.ErrClosed
 		}
-		if d := c.deadline.Load(); d != 0 && time.Now().UnixNano() >= d {
-			return 0, os.ErrDeadlineExceeded
-		}
-		if c.streak >= burstStreak {
-			pause := unix.NsecToTimespec(int64(c.pause))
-			_ = unix.Nanosleep(&pause, nil) // a signal may cut it short, which is harmless
-		}
 		n, _, err := unix.Recvfrom(c.fd, p, unix.MSG_DONTWAIT)
 		switch {
 		case err == unix.EAGAIN:
-			c.streak = 0
-			began := time.Now()
-			if err := c.wait(); err != nil {
+			if err := c.drainedAll(); err != nil {
 				return 0, err
-			}
-			if c.quick++; time.Since(began) > burstClose {
-				c.quick = 0
 			}
 		case err == unix.EINTR:
 		case err != nil:
@@ -137,35 +125,43 @@ func (c *burstConn) Read(p []byte) (int, error) {
 	}
 }
 
-// note learns from a read how the stream is to be read on.
-func (c *burstConn) note(n int) {
-	switch {
-	case n >= burstRead:
-		if c.streak >= burstStreak {
-			c.pause = steer(c.pause, n)
-		}
-		c.streak++
-	case c.streak >= burstStreak: // the sleep brought little
-		c.streak, c.quick = 0, 0
-	case c.quick >= burstQuick: // the walsender sends a message at a time to a reader that keeps up
-		c.streak = burstStreak
-	default:
-		c.streak = 0
+// drainedAll sleeps in a backlog, and waits for the server without one.
+func (c *burstConn) drainedAll() error {
+	if d := c.deadline.Load(); d != 0 && time.Now().UnixNano() >= d {
+		return os.ErrDeadlineExceeded
 	}
+	if c.backlog && c.drained >= burstRate*int(c.slept/time.Millisecond) {
+		if c.slept == 0 {
+			c.slept = burstFirst
+		} else {
+			c.slept = burstSleep
+		}
+		c.drained = 0
+		sleep := unix.NsecToTimespec(int64(c.slept))
+		_ = unix.Nanosleep(&sleep, nil) // a signal may cut it short, which is harmless
+		return nil
+	}
+	c.backlog, c.slept, c.drained, c.streak = false, 0, 0, 0
+	began := time.Now()
+	err := c.wait()
+	if c.quick++; time.Since(began) > burstClose {
+		c.quick = 0
+	}
+	return err
 }
 
-// steer keeps a pause at the length in which the window fills. Fixed ones are right for one size of transaction only: too
-// short, and the walsender meets a reader that keeps up; too long, and the window holds it back.
-func steer(pause time.Duration, n int) time.Duration {
-	switch {
-	case n*int(time.Millisecond/time.Microsecond)/int(pause/time.Microsecond) < burstSlow:
-		return burstPause
-	case n < burstFew:
-		return min(pause*5/4, burstMost)
-	case n > burstMany:
-		return max(pause*4/5, burstLeast)
+// note tells from a read whether there is a backlog.
+func (c *burstConn) note(n int) {
+	c.drained += n
+	if c.backlog {
+		return
 	}
-	return pause
+	if c.streak++; n < burstRead {
+		c.streak = 0
+	}
+	if c.streak >= burstStreak || c.quick >= burstQuick {
+		c.backlog, c.quick = true, 0
+	}
 }
 
 // wait returns when the socket has something, the deadline has come or moved, or the connection was closed.

@@ -80,24 +80,43 @@ func TestBurstConnDeadlineAndClose(t *testing.T) {
 	}
 }
 
-func TestSteerFillsTheWindow(t *testing.T) {
-	// What comes in a millisecond, up to a window of 64 KiB: the pause settles where the window is nearly full.
-	settle := func(rate int) time.Duration {
-		pause := burstPause
-		for range 50 {
-			n := min(64<<10, rate*int(pause/time.Microsecond)/1000)
-			pause = steer(pause, n)
+func TestBurstTellsABacklog(t *testing.T) {
+	var c burstConn
+	for _, n := range []int{200, 5000, 200, 5000, 5000} {
+		if c.note(n); c.backlog {
+			t.Fatalf("a backlog after a read of %d bytes", n)
 		}
-		return pause
 	}
-	for rate, want := range map[int][2]time.Duration{
-		1 << 10:   {burstPause, burstPause}, // a trickle: no window will be full, so latency counts
-		20 << 10:  {2 * time.Millisecond, 3 * time.Millisecond},
-		50 << 10:  {800 * time.Microsecond, 1200 * time.Microsecond},
-		500 << 10: {burstLeast, burstLeast},
-	} {
-		if got := settle(rate); got < want[0] || got > want[1] {
-			t.Errorf("%d bytes a millisecond: a pause of %s, want %s to %s", rate, got, want[0], want[1])
+	if c.note(5000); !c.backlog {
+		t.Fatal("large reads in a row are no backlog")
+	}
+	c = burstConn{quick: burstQuick}
+	if c.note(50); !c.backlog {
+		t.Fatal("small reads close together are no backlog")
+	}
+}
+
+// After a backlog the stream is quiet again: no sleep stands before a lone message.
+func TestBurstEnds(t *testing.T) {
+	c, peer := burstPair(t)
+	go func() {
+		for range 50 {
+			peer.Write(make([]byte, 4096))
 		}
+	}()
+	if _, err := io.ReadFull(c, make([]byte, 50*4096)); err != nil {
+		t.Fatal(err)
+	}
+	c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("%v", err)
+	}
+	if b := c.(*burstConn); b.backlog || b.drained != 0 {
+		t.Errorf("still a backlog, %d bytes", b.drained)
+	}
+	c.SetReadDeadline(time.Time{})
+	peer.Write([]byte("x"))
+	if n, err := c.Read(make([]byte, 10)); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
 	}
 }

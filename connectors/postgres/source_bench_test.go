@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/syncsql/syncsql/connectors/postgres/pgtest"
 )
 
 // benchRig has the study's table.
@@ -42,6 +47,17 @@ func cpu() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
+// computed is the time that another process has computed, in hundredths of a second.
+func computed(pid string) (n int) {
+	b, _ := os.ReadFile("/proc/" + pid + "/stat")
+	if f := strings.Fields(string(b)); len(f) > 14 {
+		user, _ := strconv.Atoi(f[13])
+		system, _ := strconv.Atoi(f[14])
+		n = user + system
+	}
+	return n
+}
+
 func BenchmarkCopy(b *testing.B) {
 	x := benchRig(b)
 	x.read.Tables[0].ExactHandover = true // one partition
@@ -72,13 +88,14 @@ func BenchmarkCopy(b *testing.B) {
 func benchStream(b *testing.B, transaction int) {
 	x := benchRig(b)
 	x.copyRows()
-	const rows = 100000
+	const rows = 200000
 	x.exec("set synchronous_commit = off", fmt.Sprintf("do $$ begin for i in 0..%d loop insert into orders select j, j %% 1000, 'pending', (j %% 100000) / 100.0, repeat('x', 100), now(), now() from generate_series(i * %d + 1, i * %[2]d + %[2]d) j; commit; end loop; end $$", rows/transaction-1, transaction))
 	from := x.read.From
 	for b.Loop() {
 		x.read.From, x.read.CaughtUp = from, true
 		began, spent := time.Now(), cpu()
 		x.open()
+		pid := pgtest.Rows(b, x.url, "select active_pid from pg_replication_slots where slot_name = '"+x.slot()+"'")[0][0]
 		n := x.count(b, func(ctx context.Context) (int, error) {
 			batch, err := x.source.Next(ctx)
 			defer batch.Release()
@@ -87,6 +104,7 @@ func benchStream(b *testing.B, transaction int) {
 		if n != rows {
 			b.Fatalf("%d rows", n)
 		}
+		b.ReportMetric(float64(computed(pid))*10000/rows, "walsender-µs/row")
 		b.ReportMetric(rows/time.Since(began).Seconds(), "rows/s")
 		b.ReportMetric(float64(cpu()-spent)/rows, "ns-cpu/row")
 		x.close()
