@@ -81,8 +81,6 @@ type Batch struct {
 	Table int
 	// Record holds the rows. Nil means no rows: only the position moves.
 	Record arrow.RecordBatch
-	// Truncate: every row of the table is gone before this point. Such a batch has no rows.
-	Truncate bool
 	// Kinds has one kind per row; nil means all Insert.
 	Kinds []Kind
 	// Unsent marks values that the source did not send (an unchanged TOAST column, the non-key columns of a key-only

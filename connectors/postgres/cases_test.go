@@ -243,30 +243,22 @@ func TestC052Truncate(t *testing.T) {
 			t.Errorf("%v", x.warnings)
 		}
 	})
-	t.Run("apply", func(t *testing.T) {
-		x := newSourceRig(t, ddl...)
-		x.table("t", "id INT key", "scan.truncate", "apply")
-		x.copyRows()
-		x.exec("begin; insert into t values (2); truncate t; insert into t values (3); commit")
-		x.want(x.caughtUp(), "+I 2", "truncate 0", "+I 3")
-	})
 }
 
 func TestC053OneTruncateManyTables(t *testing.T) {
 	x := newSourceRig(t, "create table a(id int primary key)", "create table c(id int primary key)", "create table b(id int primary key, a int references a, c int references c)")
-	x.table("a", "id INT key", "scan.truncate", "apply").table("b", "id INT key", "scan.truncate", "apply")
+	x.table("a", "id INT key", "scan.truncate", "ignore").table("b", "id INT key", "scan.truncate", "ignore")
 	x.copyRows()
-	x.exec("truncate a, c restart identity cascade")
-	x.source = nil
-	x.read.CaughtUp = true
-	x.open()
-	first := x.next(1)
-	x.close()
-	// A restart after the first does not skip the second.
-	rest := x.caughtUp()
-	rows := append(first, rest...)
-	slices.Sort(rows)
-	x.want(rows, "truncate 0", "truncate 1")
+	x.exec("truncate a, c restart identity cascade", "insert into a values (1)")
+	x.want(x.caughtUp(), "+I 1")
+	var told []string
+	for _, w := range x.warnings {
+		told = append(told, w.Code+" "+w.Table)
+	}
+	slices.Sort(told)
+	if !slices.Equal(told, []string{"truncate-ignored a", "truncate-ignored b"}) {
+		t.Errorf("%v", told)
+	}
 }
 
 func TestC055ReadyMadePublications(t *testing.T) {

@@ -32,11 +32,10 @@ type intake struct {
 	described func(t *tableRead)
 }
 
-// part is what is handed over in one piece, in order: rows of one table, a truncate, a row that cannot be mapped, or only
+// part is what is handed over in one piece, in order: rows of one table, a row that cannot be mapped, or only
 // a position.
 type part struct {
 	rows     *rowBuffer
-	truncate *tableRead
 	reject   *connectors.RowError
 	position *position
 }
@@ -283,15 +282,10 @@ func (in *intake) truncate(t *tableRead, at position) error {
 	switch t.truncate {
 	case "ignore":
 		in.src.warn("truncate-ignored", t.Name, "table %s was truncated by the transaction that ends at %s; its rows stay at the target", t.at, at.lsn)
-	case "apply":
-		in.close()
-		in.position, in.moved = at, false
-		in.parts = append(in.parts, part{truncate: t, position: &at})
-		in.rows++
 	default:
 		return connectors.Permanent(
 			fmt.Errorf("table %q: %s was truncated by the transaction that ends at %s", t.Name, t.at, at.lsn),
-			"set 'scan.truncate' to 'apply' to empty the target too, or to 'ignore' to keep its rows")
+			"empty the target by hand and set 'scan.truncate' to 'ignore', or `syncsql reset` the pipeline to copy the table again")
 	}
 	return nil
 }

@@ -49,8 +49,8 @@ var (
 	partitionRows = option.Int("scan.snapshot.rows-per-partition", "Estimated rows in one partition of the first copy.",
 		option.Default("500000"), option.Source(), option.Check(checkPositive))
 	truncateMode = option.Enum("scan.truncate",
-		"What TRUNCATE at the source does: fail stops the pipeline, ignore keeps the rows at the target and warns, apply empties the target.",
-		[]string{"fail", "ignore", "apply"}, option.Default("fail"), option.Source())
+		"What TRUNCATE at the source does: fail stops the pipeline, ignore keeps the rows at the target and warns.",
+		[]string{"fail", "ignore"}, option.Default("fail"), option.Source())
 	unchangedToast = option.Enum("scan.unchanged-toast",
 		"What happens to a large value that an update did not send, when the sink needs the whole row: reselect reads the row again, fail stops.",
 		[]string{"reselect", "fail"}, option.Default("reselect"), option.Source())

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -211,9 +210,6 @@ func (x *sourceRig) next(n int) []string {
 
 // show prints the rows of a batch: kind and values; ~ is a value that was not sent.
 func show(b *change.Batch) []string {
-	if b.Truncate {
-		return []string{fmt.Sprintf("truncate %d", b.Table)}
-	}
 	var rows []string
 	for i := range b.Len() {
 		row := b.Kind(i).String()

@@ -90,8 +90,7 @@ func (s *stream) reject(ctx context.Context, e *connectors.RowError) error {
 // batch makes the batch of a part.
 func (s *stream) batch(ctx context.Context, p part) (change.Batch, error) {
 	var b change.Batch
-	switch {
-	case p.rows != nil:
+	if p.rows != nil {
 		if len(p.rows.again) > 0 {
 			if err := s.again.fill(ctx, p.rows); err != nil {
 				return b, err
@@ -102,8 +101,6 @@ func (s *stream) batch(ctx context.Context, p part) (change.Batch, error) {
 		b.Committed = s.newest
 		s.in.recycle(p.rows)
 		s.mu.Unlock()
-	case p.truncate != nil:
-		b = change.Batch{Table: p.truncate.index, Truncate: true}
 	}
 	if p.position != nil {
 		b.Position, b.Behind = p.position.bytes(), s.behind(p.position.lsn)
