@@ -35,8 +35,8 @@ const (
 	burstQuick  = 8                      // as many small reads close together mean a backlog too: the walsender sends
 	burstClose  = 200 * time.Microsecond // a message at a time to a reader that keeps up
 	burstFirst  = time.Millisecond       // the first sleep: it finds out whether there really is a backlog
-	burstSleep  = 8 * time.Millisecond   // the others
-	burstRate   = 6 << 10                // bytes since the last sleep, for each of its milliseconds; fewer, and there is no backlog
+	burstSleep  = 20 * time.Millisecond  // the others
+	burstRate   = 3 << 10                // bytes since the last sleep, for each of its milliseconds; fewer, and there is no backlog
 	burstWindow = 32 << 10               // bytes, as the kernel counts them
 	burstRTTMax = 200 * time.Microsecond // above it the window stays as the kernel makes it: there it would limit the rate
 )
