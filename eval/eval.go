@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"github.com/syncsql/syncsql/change"
 	"github.com/syncsql/syncsql/ddl"
 )
@@ -90,6 +88,3 @@ type Allocator interface {
 	Reallocate(size int, b []byte) []byte
 	Free(b []byte)
 }
-
-// Value is a column of results or a constant that stands for one.
-type Value = arrow.Array
